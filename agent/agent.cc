@@ -1,0 +1,135 @@
+#include "agent/agent.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "os/file.h"
+#include "os/socket.h"
+
+namespace atl::agent {
+namespace {
+
+constexpr size_t kMostConnections = 64;
+
+Result<std::string> read_inherited(int number, size_t limit) {
+  Fd fd(number);
+  std::string bytes;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t got = read(fd.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return os_error("reading the agent's configuration");
+    if (got == 0) return bytes;
+    bytes.append(buffer, static_cast<size_t>(got));
+    if (bytes.size() > limit) return Error(Code::too_large, "the agent's configuration is too large");
+  }
+}
+
+Result<Fd> take_signals() {
+  sigset_t mask;
+  sigemptyset(&mask);
+  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&mask, number);
+  if (sigprocmask(SIG_BLOCK, &mask, nullptr) != 0) return os_error("blocking signals");
+  signal(SIGPIPE, SIG_IGN);
+  Fd fd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd) return os_error("making a signalfd");
+  return fd;
+}
+
+}  // namespace
+
+Agent::Agent(os::Poller poller, Jail jail, std::string token, Fd signals)
+    : poller_(std::move(poller)),
+      jail_(std::move(jail)),
+      token_(std::move(token)),
+      signals_(std::move(signals)),
+      listener_(native::kAgentListener),
+      processes_(poller_, jail_) {}
+
+Result<std::unique_ptr<Agent>> Agent::create() {
+  // Not readable and not traceable by a command that has the same uid.
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return os_error("becoming a subreaper");
+  for (int fd = native::kAgentConnection; fd < native::kAgentFirstMount + static_cast<int>(native::kMostMounts); ++fd) {
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+  }
+  TRY(auto encoded, read_inherited(native::kAgentConfig, native::kLargestConfig));
+  TRY(auto config, native::decode_agent_config(encoded));
+  TRY(auto token, read_inherited(native::kAgentToken, native::kTokenBytes));
+  if (token.size() != native::kTokenBytes) return Error(Code::invalid_argument, "the agent's token is cut short");
+  TRY(auto jail, Jail::create(std::move(config)));
+  TRY(auto poller, os::Poller::create());
+  TRY(auto signals, take_signals());
+
+  std::unique_ptr<Agent> agent(new Agent(std::move(poller), std::move(jail), std::move(token), std::move(signals)));
+  TRY_OK(agent->listen());
+  return agent;
+}
+
+Result<> Agent::listen() {
+  TRY_OK(poller_.add(signals_.get(), EPOLLIN, [this](uint32_t) { on_signal(); }));
+  TRY_OK(poller_.add(listener_.get(), EPOLLIN, [this](uint32_t) { accept(); }));
+  add_connection(Fd(native::kAgentConnection), Preface::none);
+  first_ = connections_.front().get();
+  return {};
+}
+
+void Agent::add_connection(Fd socket, Preface preface) {
+  auto connection = std::make_unique<Connection>(
+      std::move(socket), preface, token_, poller_, jail_, processes_, [this](Connection& closed) {
+        if (&closed == first_ && jail_.config().dies_with_connection) ending_ = true;
+        processes_.forget(closed);
+      });
+  if (connection->start()) connections_.push_back(std::move(connection));
+}
+
+void Agent::accept() {
+  auto socket = os::accept_from(listener_);
+  if (socket && connections_.size() < kMostConnections) add_connection(std::move(*socket), Preface::token);
+}
+
+void Agent::on_signal() {
+  signalfd_siginfo info{};
+  while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo == SIGCHLD) {
+      processes_.reap();
+    } else {
+      ending_ = true;
+    }
+  }
+}
+
+void Agent::drop_closed() {
+  for (auto it = connections_.begin(); it != connections_.end();) {
+    if ((*it)->is_closed()) {
+      processes_.forget(**it);
+      if (it->get() == first_) {
+        first_ = nullptr;
+        if (jail_.config().dies_with_connection) ending_ = true;
+      }
+      it = connections_.erase(it);
+    } else {
+      (*it)->flush();
+      ++it;
+    }
+  }
+}
+
+int Agent::run() {
+  while (!ending_) {
+    if (!poller_.wait(processes_.next_deadline())) return 1;
+    processes_.end_overdue();
+    drop_closed();
+  }
+  const int left = processes_.end_all();
+  drop_closed();
+  return left == 0 ? native::kAgentLeftNothing : 1;
+}
+
+}  // namespace atl::agent

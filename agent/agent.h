@@ -1,0 +1,44 @@
+// The agent: process number one of a sandbox, between whoever asked for it and the code that runs in it.
+//
+// Single-threaded, one epoll loop. It outlives its clients: commands go on and output is kept while nobody is connected.
+// SIGTERM ends every command and then the agent.
+#pragma once
+
+#include <list>
+#include <memory>
+
+#include "agent/connection.h"
+#include "agent/jail.h"
+#include "agent/process_table.h"
+#include "os/poller.h"
+
+namespace atl::agent {
+
+class Agent final {
+ public:
+  static Result<std::unique_ptr<Agent>> create();
+
+  // Returns the exit code.
+  int run();
+
+ private:
+  Agent(os::Poller poller, Jail jail, std::string token, Fd signals);
+
+  Result<> listen();
+  void add_connection(Fd socket, Preface preface);
+  void accept();
+  void on_signal();
+  void drop_closed();
+
+  os::Poller poller_;
+  Jail jail_;
+  std::string token_;
+  Fd signals_;
+  Fd listener_;
+  ProcessTable processes_;
+  std::list<std::unique_ptr<Connection>> connections_;
+  Connection* first_ = nullptr;
+  bool ending_ = false;
+};
+
+}  // namespace atl::agent

@@ -1,0 +1,63 @@
+// One client of the agent: frames in, frames out.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/files.h"
+#include "agent/process_table.h"
+#include "base/fd.h"
+#include "guest/frame.h"
+#include "os/poller.h"
+
+namespace atl::agent {
+
+enum class Preface : uint8_t { none, token };
+
+class Connection final {
+ public:
+  Connection(Fd socket, Preface preface, std::string token, os::Poller& poller, const Jail& jail,
+             ProcessTable& processes, std::function<void(Connection&)> on_closed);
+  ~Connection();
+
+  Result<> start();
+
+  // Queues a frame; it leaves with flush() at the end of the loop's round, or earlier if much has gathered.
+  void send(guest::FrameType type, uint32_t channel, std::string_view body);
+  void send_ok(uint32_t channel, std::string_view body = {}) { send(guest::FrameType::ok, channel, body); }
+  void send_error(uint32_t channel, const Error& error);
+  // Output straight from the ring, without a copy when the socket takes it.
+  void send_output(uint32_t channel, int stream, uint64_t offset, std::string_view bytes);
+  // False while the client reads slower than we write.
+  bool has_room() const;
+  void flush();
+  bool is_closed() const { return !socket_; }
+
+ private:
+  void on_ready(uint32_t events);
+  void receive();
+  void handle(const guest::Frame& frame);
+  Result<> dispatch(const guest::Frame& frame);
+  bool take_preface();
+  std::vector<Fd> take_descriptors(size_t count);
+  void close();
+  void want_write(bool wanted);
+
+  Fd socket_;
+  Preface preface_;
+  std::string token_;
+  os::Poller& poller_;
+  ProcessTable& processes_;
+  FileService files_;
+  std::function<void(Connection&)> on_closed_;
+  guest::FrameBuffer in_;
+  std::vector<Fd> received_descriptors_;
+  std::string out_;
+  size_t out_begin_ = 0;
+  bool greeted_ = false;
+  bool waits_for_write_ = false;
+};
+
+}  // namespace atl::agent

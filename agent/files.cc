@@ -1,0 +1,316 @@
+#include "agent/files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "base/ids.h"
+#include "base/text.h"
+#include "guest/frame.h"
+#include "os/file.h"
+
+namespace atl::agent {
+namespace {
+
+constexpr size_t kLongestPath = 4096;
+constexpr size_t kMostOpenFiles = 64;
+constexpr size_t kLongestListing = guest::kLargestBody - 64 * 1024;
+
+// The kernel's word for "this path leads out of the directory" is EXDEV; ours says what happened.
+Error explain(Error error, std::string_view path) {
+  const std::string shown = to_printable(path.substr(0, 200));
+  if (error.os_errno() == EXDEV) {
+    return Error(Code::permission_denied, "'" + shown + "' leads out of the workspace", EXDEV);
+  }
+  return std::move(error).with("'" + shown + "'");
+}
+
+struct Parent {
+  Fd directory;
+  std::string name;
+  std::string path;
+};
+
+// The last part of a path, beneath the open directory that holds it. The part itself is not resolved.
+Result<Parent> open_parent(const FileRoots& roots, const std::string& path) {
+  TRY(auto located, roots.locate(path));
+  std::string relative = located.relative;
+  while (relative.size() > 1 && relative.back() == '/') relative.pop_back();
+  const size_t slash = relative.rfind('/');
+  const std::string name = slash == std::string::npos ? relative : relative.substr(slash + 1);
+  if (name.empty() || name == "." || name == "..") {
+    return Error(Code::invalid_argument, "'" + to_printable(path.substr(0, 200)) + "' names no file");
+  }
+  if (!located.root->writable) {
+    return Error(Code::permission_denied, located.root->path + " is read-only in this sandbox");
+  }
+  const std::string directory = slash == std::string::npos ? "." : relative.substr(0, slash);
+  auto fd = os::open_beneath(located.root->directory, directory, O_RDONLY | O_DIRECTORY);
+  if (!fd) return explain(std::move(fd).error(), path);
+  return Parent{std::move(*fd), name, path};
+}
+
+Result<> make_parents(const FileRoots& roots, const std::string& path) {
+  TRY(auto located, roots.locate(path));
+  if (!located.root->writable) {
+    return Error(Code::permission_denied, located.root->path + " is read-only in this sandbox");
+  }
+  const std::string& relative = located.relative;
+  for (size_t at = relative.find('/', 1); at != std::string::npos; at = relative.find('/', at + 1)) {
+    const std::string part = relative.substr(0, at);
+    auto there = os::open_beneath(located.root->directory, part, O_PATH | O_DIRECTORY);
+    if (there) continue;
+    if (there.error().os_errno() != ENOENT) return explain(std::move(there).error(), path);
+    TRY(auto parent, open_parent(roots, located.root->path + "/" + part));
+    if (mkdirat(parent.directory.get(), parent.name.c_str(), 0755) != 0 && errno != EEXIST) {
+      return explain(os_error("making a directory"), path);
+    }
+  }
+  return {};
+}
+
+guest::EntryKind kind_of(mode_t mode) {
+  if (S_ISREG(mode)) return guest::EntryKind::file;
+  if (S_ISDIR(mode)) return guest::EntryKind::directory;
+  if (S_ISLNK(mode)) return guest::EntryKind::symlink;
+  return guest::EntryKind::other;
+}
+
+guest::Entry make_entry(const struct stat& info, std::string name, std::string path) {
+  guest::Entry entry;
+  entry.name = std::move(name);
+  entry.path = std::move(path);
+  entry.kind = kind_of(info.st_mode);
+  entry.size = static_cast<uint64_t>(info.st_size);
+  entry.mode = info.st_mode & 07777;
+  entry.uid = info.st_uid;
+  entry.gid = info.st_gid;
+  entry.modified_at_ms = info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1'000'000;
+  return entry;
+}
+
+std::string link_target_at(int directory, const std::string& name) {
+  char target[kLongestPath];
+  const ssize_t length = readlinkat(directory, name.c_str(), target, sizeof target);
+  return length < 0 ? "" : std::string(target, static_cast<size_t>(length));
+}
+
+std::string last_part(std::string_view path) {
+  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  const size_t slash = path.rfind('/');
+  return std::string(slash == std::string_view::npos || path.size() == 1 ? path : path.substr(slash + 1));
+}
+
+Error no_handle() { return Error(Code::invalid_argument, "no such open file"); }
+
+}  // namespace
+
+Result<Located> FileRoots::locate(std::string_view path) const {
+  if (path.find('\0') != std::string_view::npos) {
+    return Error(Code::invalid_argument, "a path cannot hold a NUL byte");
+  }
+  if (path.size() >= kLongestPath) {
+    return Error(Code::invalid_argument, "the path is longer than 4,095 bytes", ENAMETOOLONG);
+  }
+  if (path.empty()) return Located{&roots_.front(), "."};
+  if (path.front() != '/') return Located{&roots_.front(), std::string(path)};
+
+  const FileRoot* best = nullptr;
+  for (const auto& root : roots_) {
+    const bool under = path.starts_with(root.path) && (path.size() == root.path.size() || path[root.path.size()] == '/');
+    if (under && (best == nullptr || root.path.size() > best->path.size())) best = &root;
+  }
+  if (best == nullptr) {
+    return Error(Code::permission_denied, "'" + to_printable(path.substr(0, 200)) + "' lies outside of the workspace")
+        .with_hint("paths are relative, or begin with " + roots_.front().path);
+  }
+  std::string_view rest = path.substr(best->path.size());
+  while (!rest.empty() && rest.front() == '/') rest.remove_prefix(1);
+  return Located{best, rest.empty() ? "." : std::string(rest)};
+}
+
+FileService::~FileService() {
+  for (auto& [handle, file] : open_) abandon(file);
+}
+
+void FileService::abandon(OpenFile& file) const {
+  if (file.upload.parent) unlinkat(file.upload.parent.get(), file.upload.temporary.c_str(), 0);
+}
+
+Result<guest::Entry> FileService::stat(const std::string& path) const {
+  TRY(auto located, roots_.locate(path));
+  // O_PATH | O_NOFOLLOW: a link is described, not followed; the way to it still cannot leave the root.
+  auto fd = os::open_beneath(located.root->directory, located.relative, O_PATH | O_NOFOLLOW);
+  if (!fd) return explain(std::move(fd).error(), path);
+  struct stat info {};
+  if (fstat(fd->get(), &info) != 0) return explain(os_error("looking at it"), path);
+  auto entry = make_entry(info, last_part(path), path);
+  if (entry.kind == guest::EntryKind::symlink) entry.link_target = link_target_at(fd->get(), "");
+  return entry;
+}
+
+Result<std::vector<guest::Entry>> FileService::list(const std::string& path, size_t most) const {
+  TRY(auto located, roots_.locate(path));
+  auto fd = os::open_beneath(located.root->directory, located.relative, O_RDONLY | O_DIRECTORY);
+  if (!fd) return explain(std::move(fd).error(), path);
+  const int directory = fd->get();
+  std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(fd->release()), closedir);
+  if (!stream) return explain(os_error("listing it"), path);
+
+  std::string prefix = path.empty() ? "" : path;
+  if (!prefix.empty() && prefix.back() != '/') prefix += '/';
+  std::vector<guest::Entry> entries;
+  size_t bytes = 0;
+  most = std::min(most, guest::kMostListed);
+  while (const dirent* found = readdir(stream.get())) {
+    const std::string name = found->d_name;
+    if (name == "." || name == "..") continue;
+    struct stat info {};
+    if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;  // gone meanwhile
+    auto entry = make_entry(info, name, prefix + name);
+    if (entry.kind == guest::EntryKind::symlink) entry.link_target = link_target_at(directory, name);
+    bytes += 64 + entry.name.size() + entry.path.size() + entry.link_target.size();
+    entries.push_back(std::move(entry));
+    if (entries.size() > most || bytes > kLongestListing) {
+      return Error(Code::too_large, "'" + to_printable(path) + "' holds too many files to list at once")
+          .with_hint("list its subdirectories, or run find in the sandbox");
+    }
+  }
+  std::ranges::sort(entries, {}, &guest::Entry::name);
+  return entries;
+}
+
+Result<> FileService::mkdir(const guest::Path& request) const {
+  if (request.deep) TRY_OK(make_parents(roots_, request.path));
+  TRY(auto parent, open_parent(roots_, request.path));
+  if (mkdirat(parent.directory.get(), parent.name.c_str(), 0755) == 0) return {};
+  struct stat info {};
+  const int failure = errno;
+  const bool is_there = failure == EEXIST && request.deep &&
+                        fstatat(parent.directory.get(), parent.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                        S_ISDIR(info.st_mode);
+  if (is_there) return {};
+  return explain(os_error_from(failure, "making a directory"), request.path);
+}
+
+Result<> FileService::move(const guest::Move& request) const {
+  TRY(auto from, open_parent(roots_, request.from));
+  TRY(auto to, open_parent(roots_, request.to));
+  if (renameat(from.directory.get(), from.name.c_str(), to.directory.get(), to.name.c_str()) != 0) {
+    return os_error("moving", to_printable(request.from));
+  }
+  return {};
+}
+
+Result<> FileService::remove(const guest::Path& request) const {
+  TRY(auto parent, open_parent(roots_, request.path));
+  struct stat info {};
+  if (fstatat(parent.directory.get(), parent.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    return explain(os_error("removing it"), request.path);
+  }
+  if (request.deep) {
+    if (auto removed = os::remove_tree(parent.directory.get(), parent.name); !removed) {
+      return explain(std::move(removed).error(), request.path);
+    }
+    return {};
+  }
+  if (unlinkat(parent.directory.get(), parent.name.c_str(), S_ISDIR(info.st_mode) ? AT_REMOVEDIR : 0) != 0) {
+    auto error = explain(os_error("removing it"), request.path);
+    if (error.os_errno() == ENOTEMPTY) {
+      return Error(Code::conflict, error.message(), ENOTEMPTY).with_hint("ask for recursive removal");
+    }
+    return error;
+  }
+  return {};
+}
+
+Result<guest::OpenedFile> FileService::open_read(const std::string& path) {
+  if (open_.size() >= kMostOpenFiles) return Error(Code::resource_exhausted, "too many open files");
+  TRY(auto located, roots_.locate(path));
+  // Non-blocking, so that a FIFO put in the file's place cannot hold the agent.
+  auto fd = os::open_beneath(located.root->directory, located.relative, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  if (!fd) return explain(std::move(fd).error(), path);
+  struct stat info {};
+  if (fstat(fd->get(), &info) != 0) return explain(os_error("looking at it"), path);
+  if (S_ISDIR(info.st_mode)) return Error(Code::invalid_argument, "'" + to_printable(path) + "' is a directory", EISDIR);
+  if (!S_ISREG(info.st_mode)) {
+    return Error(Code::invalid_argument, "'" + to_printable(path) + "' is not a regular file");
+  }
+  const uint32_t handle = next_handle_++;
+  open_.emplace(handle, OpenFile{std::move(*fd), path, {}});
+  return guest::OpenedFile{handle, static_cast<uint64_t>(info.st_size)};
+}
+
+Result<> FileService::read(const guest::ReadFile& request, std::string& out) const {
+  const auto found = open_.find(request.handle);
+  if (found == open_.end() || found->second.upload.parent) return no_handle();
+  if (request.offset > INT64_MAX) return Error(Code::invalid_argument, "the offset is too large");
+  const size_t most = std::min<size_t>(request.most, guest::kDataPiece);
+  const size_t before = out.size();
+  out.resize(before + most);
+  ssize_t got;
+  do {
+    got = pread(found->second.fd.get(), out.data() + before, most, static_cast<off_t>(request.offset));
+  } while (got < 0 && errno == EINTR);
+  out.resize(before + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  if (got < 0) return explain(os_error("reading it"), found->second.path);
+  return {};
+}
+
+Result<guest::OpenedFile> FileService::open_write(const guest::Path& request) {
+  if (open_.size() >= kMostOpenFiles) return Error(Code::resource_exhausted, "too many open files");
+  if (request.deep) TRY_OK(make_parents(roots_, request.path));
+  TRY(auto parent, open_parent(roots_, request.path));
+  struct stat info {};
+  if (fstatat(parent.directory.get(), parent.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode)) {
+    return Error(Code::invalid_argument, "'" + to_printable(request.path) + "' is a directory", EISDIR);
+  }
+  Upload upload{std::move(parent.directory), ".atoll-upload-" + random_name(12), parent.name, request.path};
+  auto fd = os::open_at(upload.parent.get(), upload.temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  if (!fd) return explain(std::move(fd).error(), request.path);
+  // The umask has no say in what the client asked for.
+  if (fchmod(fd->get(), request.mode == 0 ? 0644 : request.mode & 0777) != 0) return os_error("setting the mode");
+  const uint32_t handle = next_handle_++;
+  open_.emplace(handle, OpenFile{std::move(*fd), request.path, std::move(upload)});
+  return guest::OpenedFile{handle, 0};
+}
+
+Result<> FileService::write(const guest::WriteFile& request) const {
+  const auto found = open_.find(request.handle);
+  if (found == open_.end() || !found->second.upload.parent) return no_handle();
+  if (auto written = os::write_all(found->second.fd.get(), request.bytes); !written) {
+    return explain(std::move(written).error(), found->second.path);
+  }
+  return {};
+}
+
+Result<guest::Entry> FileService::commit(uint32_t handle) {
+  const auto found = open_.find(handle);
+  if (found == open_.end() || !found->second.upload.parent) return no_handle();
+  auto& upload = found->second.upload;
+  if (renameat(upload.parent.get(), upload.temporary.c_str(), upload.parent.get(), upload.name.c_str()) != 0) {
+    auto error = explain(os_error("putting it in place"), upload.path);
+    close(handle);
+    return error;
+  }
+  struct stat info {};
+  if (fstat(found->second.fd.get(), &info) != 0) return os_error("looking at the written file");
+  auto entry = make_entry(info, upload.name, upload.path);
+  upload.parent.close();
+  open_.erase(found);
+  return entry;
+}
+
+void FileService::close(uint32_t handle) {
+  const auto found = open_.find(handle);
+  if (found == open_.end()) return;
+  abandon(found->second);
+  open_.erase(found);
+}
+
+}  // namespace atl::agent

@@ -1,0 +1,66 @@
+// One command: its process, its output rings, and the clients that follow it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/ring.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "guest/protocol.h"
+
+namespace atl::agent {
+
+class Connection;
+
+// A client's place in the output of a process.
+struct Subscription {
+  Connection* connection = nullptr;
+  uint32_t channel = 0;
+  uint64_t next[2] = {0, 0};
+  uint64_t credit = 0;
+};
+
+// A client's bytes on their way into stdin; answered once they are all in the pipe.
+struct PendingInput {
+  Connection* connection = nullptr;  // nullptr when it has gone
+  uint32_t channel = 0;
+  std::string bytes;
+  size_t written = 0;
+};
+
+struct OutputStream {
+  Fd pipe;
+  Ring ring;
+  bool watched = false;  // in the poller, waiting for more
+};
+
+struct Process {
+  uint64_t id = 0;
+  pid_t pid = 0;
+  std::string mark;
+  guest::ProcessRow row;  // what a process list shows
+  Connection* owner = nullptr;  // of a direct process, which ends with it
+  bool direct = false;
+
+  OutputStream streams[2];
+  Fd input;
+  bool input_watched = false;
+  bool close_input_when_written = false;
+  std::deque<PendingInput> pending_input;
+
+  Micros started{0};
+  Micros deadline{0};  // zero = none
+  uint64_t output_limit = 0;
+  std::optional<guest::ExitKind> ended_by_us;
+  bool reaped = false;
+
+  std::vector<Subscription> subscriptions;
+};
+
+}  // namespace atl::agent

@@ -1,0 +1,649 @@
+#include "agent/process_table.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "agent/connection.h"
+#include "agent/process_tree.h"
+#include "base/text.h"
+#include "guest/frame.h"
+#include "os/file.h"
+#include "os/process.h"
+
+namespace atl::agent {
+namespace {
+
+constexpr size_t kMostRunning = 1024;
+constexpr size_t kMostFinished = 64;
+constexpr size_t kMostFinishedMemory = 16 << 20;
+constexpr size_t kReadAtOnce = 256 * 1024;
+constexpr size_t kMostPendingInput = 4 << 20;
+constexpr size_t kShownArguments = 2048;
+constexpr int kPipeBytes = 1 << 20;
+constexpr size_t kStderrRing = 256 * 1024;
+constexpr auto kEndingPatience = std::chrono::seconds(2);
+
+Micros now() { return system_clock().boot(); }
+
+uint64_t micros_of(const timeval& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
+}
+
+struct Pipe {
+  Fd read_end;
+  Fd write_end;
+};
+
+Result<Pipe> make_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return os_error("making a pipe");
+  return Pipe{Fd(ends[0]), Fd(ends[1])};
+}
+
+// Our own ends; the child's end stays blocking, as programs expect.
+void make_nonblocking(const Fd& fd) { fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) | O_NONBLOCK); }
+
+// The paths that a shell would try for a command.
+std::vector<std::string> programs_for(const std::string& command, const std::map<std::string, std::string>& environment) {
+  if (command.find('/') != std::string::npos) return {command};
+  std::vector<std::string> programs;
+  const auto path = environment.find("PATH");
+  for (const auto& directory : split(path == environment.end() ? "/usr/bin:/bin" : path->second, ':')) {
+    programs.push_back((directory.empty() ? "." : directory) + "/" + command);
+  }
+  return programs;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> all;
+  all.reserve(strings.size() + 1);
+  for (auto& text : strings) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+Result<> check(const guest::Exec& request) {
+  if (request.argv.empty() || request.argv[0].empty()) {
+    return Error(Code::invalid_argument, "argv is empty");
+  }
+  const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  if (std::ranges::any_of(request.argv, has_nul)) {
+    return Error(Code::invalid_argument, "an argument cannot hold a NUL byte");
+  }
+  for (const auto& [name, value] : request.env) {
+    if (name.empty() || name.find('=') != std::string::npos || has_nul(name) || has_nul(value)) {
+      return Error(Code::invalid_argument, "environment variable '" + to_printable(name) + "' is malformed");
+    }
+  }
+  if (!request.user.empty() && request.user != "user" && request.user != std::to_string(geteuid())) {
+    return Error(Code::unsupported, "this driver cannot run as user '" + to_printable(request.user) + "'");
+  }
+  return {};
+}
+
+std::vector<std::string> shortened(const std::vector<std::string>& argv) {
+  std::vector<std::string> shown;
+  size_t bytes = 0;
+  for (const auto& argument : argv) {
+    if (bytes + argument.size() > kShownArguments) {
+      shown.push_back(argument.substr(0, kShownArguments - bytes) + "…");
+      break;
+    }
+    bytes += argument.size();
+    shown.push_back(argument);
+  }
+  return shown;
+}
+
+}  // namespace
+
+Process* ProcessTable::find(uint64_t id) {
+  const auto found = processes_.find(id);
+  return found == processes_.end() ? nullptr : found->second.get();
+}
+
+Result<pid_t> ProcessTable::spawn(Process& process, const guest::Exec& request, const int (&stdio)[3]) {
+  auto environment = jail_.environment(request.env);
+  environment.insert_or_assign(kExecMark, process.mark.substr(process.mark.find('=') + 1));
+  TRY(auto directory, jail_.open_directory(request.cwd));
+  if (auto path = os::path_of(directory.get())) environment.insert_or_assign("PWD", *path);
+
+  std::vector<std::string> programs = programs_for(request.argv[0], environment);
+  std::vector<std::string> arguments = request.argv;
+  std::vector<std::string> variables;
+  variables.reserve(environment.size());
+  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+  const auto program_pointers = pointers(programs);
+  const auto argument_pointers = pointers(arguments);
+  const auto variable_pointers = pointers(variables);
+
+  native::ChildPlan plan;
+  plan.programs = program_pointers.data();
+  plan.argv = argument_pointers.data();
+  plan.environment = variable_pointers.data();
+  std::copy(std::begin(stdio), std::end(stdio), std::begin(plan.stdio));
+  plan.directory = directory.get();
+  jail_.confine(plan);
+
+  auto pid = native::spawn_child(plan);
+  if (pid || plan.failed_at != native::ChildStage::exec) {
+    if (!pid && pid.error().code() == Code::too_large) {
+      return std::move(pid).error().with_hint("the arguments and environment are too long for the kernel");
+    }
+    return pid;
+  }
+  const bool missing = plan.failure == ENOENT || plan.failure == ENOTDIR;
+  const std::string message = "atoll: " + to_printable(request.argv[0]) + ": " +
+                              (missing ? "command not found" : os_error_from(plan.failure, "cannot execute").message()) +
+                              "\n";
+  if (request.direct) {
+    static_cast<void>(os::write_all(stdio[2], message));
+  } else {
+    process.streams[1].ring.append(message);
+  }
+  process.row.exit.exit_code = missing ? 127 : 126;
+  return pid_t{0};
+}
+
+Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t channel, guest::Exec request,
+                                           std::vector<Fd> direct_stdio) {
+  TRY_OK(check(request));
+  if (running_.size() >= kMostRunning) {
+    return Error(Code::resource_exhausted, "1,024 commands already run in this sandbox");
+  }
+  if (request.direct && direct_stdio.size() != 3) {
+    return Error(Code::invalid_argument, "a direct command needs three descriptors");
+  }
+  evict_finished();
+
+  const size_t ring_bytes = request.direct ? 0 : jail_.config().ring_bytes;
+  auto process = std::unique_ptr<Process>(new Process{
+      .streams = {{Fd(), Ring(ring_bytes), false}, {Fd(), Ring(std::min(ring_bytes, kStderrRing)), false}}});
+  process->id = next_id_++;
+  process->mark = std::string(kExecMark) + "=" + jail_.config().sandbox_id + "." + std::to_string(process->id);
+  process->direct = request.direct;
+  process->output_limit = request.output_limit;
+  process->row.argv = shortened(request.argv);
+  process->row.cwd = request.cwd;
+  process->row.started_at_ms = system_clock().wall().time_since_epoch().count();
+
+  Pipe out, err, in;
+  Fd null;
+  int stdio[3];
+  if (request.direct) {
+    for (size_t i = 0; i < 3; ++i) stdio[i] = direct_stdio[i].get();
+    process->owner = &connection;
+  } else {
+    TRY(out, make_pipe());
+    TRY(err, make_pipe());
+    if (request.stdin_open) {
+      TRY(in, make_pipe());
+      make_nonblocking(in.write_end);
+    } else {
+      TRY(null, os::open_at(AT_FDCWD, "/dev/null", O_RDONLY));
+    }
+    stdio[0] = request.stdin_open ? in.read_end.get() : null.get();
+    stdio[1] = out.write_end.get();
+    stdio[2] = err.write_end.get();
+  }
+
+  process->started = now();
+  if (request.timeout_ms > 0) {
+    // A year bounds the sum.
+    process->deadline = process->started + Millis(std::min<uint64_t>(request.timeout_ms, 31'536'000'000ULL));
+  }
+  TRY(process->pid, spawn(*process, request, stdio));
+
+  Process& added = *processes_.emplace(process->id, std::move(process)).first->second;
+  added.subscriptions.push_back(Subscription{&connection, channel, {0, 0}, request.credit});
+  connection.send(guest::FrameType::started, channel,
+                  guest::encode(guest::Started{added.id, static_cast<uint32_t>(added.pid)}));
+  if (added.pid == 0) {
+    added.reaped = true;
+    added.row.running = false;
+    added.row.exit.attested = jail_.attests();
+    added.row.exit.stderr_bytes = added.streams[1].ring.end();
+    pump(added);
+    return guest::Started{added.id, 0};
+  }
+  running_[added.pid] = added.id;
+  if (!request.direct) {
+    added.input = std::move(in.write_end);
+    added.streams[0].pipe = std::move(out.read_end);
+    added.streams[1].pipe = std::move(err.read_end);
+    for (int stream = 0; stream < 2; ++stream) {
+      make_nonblocking(added.streams[stream].pipe);
+      watch(added, stream);
+    }
+  }
+  return guest::Started{added.id, static_cast<uint32_t>(added.pid)};
+}
+
+Result<guest::Started> ProcessTable::attach(Connection& connection, uint32_t channel, const guest::Attach& request) {
+  Process* process = find(request.process);
+  if (process == nullptr) return Error(Code::not_found, "no process " + std::to_string(request.process));
+  const uint64_t wanted[2] = {request.stdout_offset, request.stderr_offset};
+  Subscription subscription{&connection, channel, {0, 0}, request.credit};
+  for (int stream = 0; stream < 2; ++stream) {
+    if (wanted[stream] > process->streams[stream].ring.end()) {
+      return Error(Code::invalid_argument, "the offset lies beyond the output's end");
+    }
+    subscription.next[stream] = wanted[stream];
+  }
+  process->subscriptions.push_back(subscription);
+  const guest::Started started{process->id, static_cast<uint32_t>(process->pid)};
+  connection.send(guest::FrameType::started, channel, guest::encode(started));
+  pump(*process);
+  return started;
+}
+
+void ProcessTable::detach(const Connection& connection, uint32_t channel) {
+  for (auto& [id, process] : processes_) {
+    const size_t removed = std::erase_if(process->subscriptions, [&](const auto& s) {
+      return s.connection == &connection && s.channel == channel;
+    });
+    if (removed == 0) continue;
+    if (process->direct) kill(*process, guest::ExitKind::killed);
+    pump(*process);
+    return;
+  }
+}
+
+void ProcessTable::add_credit(const Connection& connection, uint32_t channel, uint64_t bytes) {
+  for (auto& [id, process] : processes_) {
+    for (auto& subscription : process->subscriptions) {
+      if (subscription.connection != &connection || subscription.channel != channel) continue;
+      subscription.credit += std::min<uint64_t>(bytes, UINT64_MAX - subscription.credit);
+      pump(*process);
+      return;
+    }
+  }
+}
+
+void ProcessTable::watch(Process& process, int stream) {
+  auto& source = process.streams[stream];
+  if (!source.pipe || source.watched) return;
+  const uint64_t id = process.id;
+  auto added = poller_.add(source.pipe.get(), EPOLLIN, [this, id, stream](uint32_t) { read_output(id, stream); });
+  source.watched = added.has_value();
+  if (!added) close_stream(process, stream);
+}
+
+void ProcessTable::close_stream(Process& process, int stream) {
+  auto& source = process.streams[stream];
+  if (source.watched) poller_.remove(source.pipe.get());
+  source.watched = false;
+  source.pipe.close();
+}
+
+void ProcessTable::read_output(uint64_t id, int stream) {
+  Process* process = find(id);
+  if (process == nullptr) return;
+  auto& source = process->streams[stream];
+  uint64_t slowest = source.ring.end();
+  bool followed = false;
+  for (const auto& subscription : process->subscriptions) {
+    followed = true;
+    slowest = std::min(slowest, subscription.next[stream]);
+  }
+  size_t room = kReadAtOnce;
+  if (followed) room = std::min<size_t>(room, source.ring.capacity() - (source.ring.end() - slowest));
+  if (room == 0) {
+    // The slowest reader decides; pump() watches again once it has read on.
+    poller_.remove(source.pipe.get());
+    source.watched = false;
+    return;
+  }
+
+  const auto space = source.ring.prepare(room);
+  const ssize_t got = read(source.pipe.get(), space.data(), space.size());
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) {
+    close_stream(*process, stream);
+  } else {
+    if (source.ring.end() == 0 && static_cast<size_t>(got) == space.size()) {
+      // A process that fills what it has at once has more to say: a larger pipe means fewer turns.
+      fcntl(source.pipe.get(), F_SETPIPE_SZ, kPipeBytes);
+    }
+    source.ring.commit(static_cast<size_t>(got));
+    const uint64_t total = process->streams[0].ring.end() + process->streams[1].ring.end();
+    if (process->output_limit > 0 && total > process->output_limit) kill(*process, guest::ExitKind::policy);
+  }
+  pump(*process);
+}
+
+void ProcessTable::pump(Process& process) {
+  auto& subscriptions = process.subscriptions;
+  for (size_t i = 0; i < subscriptions.size();) {
+    auto& subscription = subscriptions[i];
+    Connection& connection = *subscription.connection;
+    bool caught_up = true;
+    for (int stream = 0; stream < 2; ++stream) {
+      auto& ring = process.streams[stream].ring;
+      uint64_t& next = subscription.next[stream];
+      if (next < ring.first()) {
+        connection.send(guest::FrameType::gap, subscription.channel,
+                        guest::encode(guest::Gap{static_cast<uint8_t>(stream + 1), next, ring.first()}));
+        next = ring.first();
+      }
+      while (next < ring.end() && subscription.credit > 0 && connection.has_room()) {
+        const size_t most = std::min<uint64_t>(subscription.credit, guest::kDataPiece);
+        const auto bytes = ring.piece(next).substr(0, most);
+        connection.send_output(subscription.channel, stream, next, bytes);
+        next += bytes.size();
+        subscription.credit -= bytes.size();
+      }
+      if (next < ring.end()) caught_up = false;
+    }
+    if (process.reaped && caught_up) {
+      connection.send(guest::FrameType::exited, subscription.channel, guest::encode(process.row.exit));
+      subscriptions.erase(subscriptions.begin() + static_cast<std::ptrdiff_t>(i));
+      continue;
+    }
+    ++i;
+  }
+  for (int stream = 0; stream < 2; ++stream) {
+    if (process.streams[stream].pipe && !process.streams[stream].watched) {
+      uint64_t slowest = process.streams[stream].ring.end();
+      for (const auto& subscription : subscriptions) slowest = std::min(slowest, subscription.next[stream]);
+      if (process.streams[stream].ring.end() - slowest < process.streams[stream].ring.capacity()) {
+        watch(process, stream);
+      }
+    }
+  }
+}
+
+void ProcessTable::pump(Connection& connection) {
+  for (auto& [id, process] : processes_) {
+    const bool follows = std::ranges::any_of(process->subscriptions,
+                                             [&](const auto& s) { return s.connection == &connection; });
+    if (follows) pump(*process);
+  }
+}
+
+void ProcessTable::forget(Connection& connection) {
+  for (auto& [id, process] : processes_) {
+    std::erase_if(process->subscriptions, [&](const auto& s) { return s.connection == &connection; });
+    for (auto& input : process->pending_input) {
+      if (input.connection == &connection) input.connection = nullptr;
+    }
+    if (process->owner == &connection) {
+      process->owner = nullptr;
+      if (!process->reaped) kill(*process, guest::ExitKind::killed);
+    }
+    pump(*process);  // a slow follower that has gone no longer holds the process back
+  }
+}
+
+void ProcessTable::write_stdin(Connection& connection, uint32_t channel, const guest::StdinData& data) {
+  Process* process = find(data.process);
+  if (process == nullptr || !process->input || process->close_input_when_written) {
+    connection.send_error(channel, Error(Code::conflict, "the process does not read stdin"));
+    return;
+  }
+  size_t pending = data.bytes.size();
+  for (const auto& input : process->pending_input) pending += input.bytes.size() - input.written;
+  if (pending > kMostPendingInput) {
+    connection.send_error(channel, Error(Code::resource_exhausted, "too much stdin is waiting to be read"));
+    return;
+  }
+  process->pending_input.push_back(PendingInput{&connection, channel, std::string(data.bytes), 0});
+  flush_input(*process);
+}
+
+void ProcessTable::flush_input(Process& process) {
+  while (process.input && !process.pending_input.empty()) {
+    auto& input = process.pending_input.front();
+    const ssize_t put = write(process.input.get(), input.bytes.data() + input.written, input.bytes.size() - input.written);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EAGAIN) {
+      if (!process.input_watched) {
+        const uint64_t id = process.id;
+        auto added = poller_.add(process.input.get(), EPOLLOUT, [this, id](uint32_t) {
+          if (Process* waiting = find(id)) flush_input(*waiting);
+        });
+        process.input_watched = added.has_value();
+      }
+      return;
+    }
+    if (put < 0) {
+      const Error gone(Code::conflict, "the process no longer reads stdin", errno);
+      for (auto& left : process.pending_input) {
+        if (left.connection != nullptr) left.connection->send_error(left.channel, gone);
+      }
+      process.pending_input.clear();
+      process.close_input_when_written = true;
+      break;
+    }
+    input.written += static_cast<size_t>(put);
+    if (input.written == input.bytes.size()) {
+      if (input.connection != nullptr) input.connection->send_ok(input.channel);
+      process.pending_input.pop_front();
+    }
+  }
+  if (process.input_watched) poller_.remove(process.input.get());
+  process.input_watched = false;
+  if (process.close_input_when_written) process.input.close();
+}
+
+Result<> ProcessTable::close_stdin(uint64_t id) {
+  Process* process = find(id);
+  if (process == nullptr) return Error(Code::not_found, "no process " + std::to_string(id));
+  process->close_input_when_written = true;
+  flush_input(*process);
+  return {};
+}
+
+Result<> ProcessTable::signal(uint64_t id, int number) {
+  Process* process = find(id);
+  if (process == nullptr) return Error(Code::not_found, "no process " + std::to_string(id));
+  if (process->reaped) return Error(Code::conflict, "the process has ended");
+  if (number < 1 || number > 64) return Error(Code::invalid_argument, "no such signal");
+  if (number == SIGKILL) process->ended_by_us = guest::ExitKind::killed;
+  signal_tree(process->pid, process->mark, number);
+  return {};
+}
+
+void ProcessTable::kill(Process& process, guest::ExitKind why) {
+  if (process.reaped) return;
+  if (!process.ended_by_us) process.ended_by_us = why;
+  signal_tree(process.pid, process.mark, SIGKILL);
+}
+
+guest::ProcessRow ProcessTable::row_of(const Process& process) const {
+  guest::ProcessRow row = process.row;
+  row.process = process.id;
+  row.pid = static_cast<uint32_t>(process.pid);
+  row.running = !process.reaped;
+  row.stdout_first = process.streams[0].ring.first();
+  row.stdout_end = process.streams[0].ring.end();
+  row.stderr_first = process.streams[1].ring.first();
+  row.stderr_end = process.streams[1].ring.end();
+  return row;
+}
+
+std::vector<guest::ProcessRow> ProcessTable::rows() const {
+  std::vector<guest::ProcessRow> rows;
+  // Newest last; with kMostRunning and kMostFinished entries of a few kilobytes at most they fit one frame by far,
+  // unless every command line is at its longest, and then the oldest are left out.
+  size_t bytes = 0;
+  for (auto it = processes_.rbegin(); it != processes_.rend() && bytes < guest::kLargestBody / 2; ++it) {
+    rows.push_back(row_of(*it->second));
+    for (const auto& argument : rows.back().argv) bytes += argument.size() + 4;
+    bytes += 256 + rows.back().cwd.size();
+  }
+  std::ranges::reverse(rows);
+  return rows;
+}
+
+guest::Stats ProcessTable::stats() const {
+  guest::Stats stats;
+  stats.cpu_us = finished_cpu_us_;
+  stats.age_us = static_cast<uint64_t>((now() - born_).count());
+  const pid_t self = getpid();
+  const auto all = os::all_processes();
+  std::map<pid_t, pid_t> parents;
+  for (const auto& process : all) parents[process.pid] = process.parent;
+  const long page = sysconf(_SC_PAGESIZE);
+  const long ticks = sysconf(_SC_CLK_TCK);
+  for (const auto& process : all) {
+    pid_t at = process.pid;
+    for (int depth = 0; depth < 1024 && at > 1 && at != self; ++depth) {
+      const auto found = parents.find(at);
+      at = found == parents.end() ? 0 : found->second;
+    }
+    if (at != self || process.pid == self || process.state == 'Z') continue;
+    ++stats.processes;
+    const std::string base = "/proc/" + std::to_string(process.pid);
+    if (auto memory = os::read_file(AT_FDCWD, base + "/statm", 256)) {
+      const size_t space = memory->find(' ');
+      if (space != std::string::npos) {
+        stats.memory_bytes += std::strtoull(memory->c_str() + space, nullptr, 10) * static_cast<uint64_t>(page);
+      }
+    }
+    if (auto text = os::read_file(AT_FDCWD, base + "/stat", 4096)) {
+      const size_t name_end = text->rfind(')');
+      unsigned long long user = 0, system = 0;
+      if (name_end != std::string::npos &&
+          std::sscanf(text->c_str() + name_end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
+                      &system) == 2) {
+        stats.cpu_us += (user + system) * 1'000'000 / static_cast<uint64_t>(ticks);
+      }
+    }
+  }
+  return stats;
+}
+
+void ProcessTable::reap() {
+  for (;;) {
+    int status = 0;
+    rusage usage{};
+    const pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+    if (pid <= 0) return;
+    finished_cpu_us_ += micros_of(usage.ru_utime) + micros_of(usage.ru_stime);
+    const auto found = running_.find(pid);
+    if (found == running_.end()) continue;  // an orphan that we inherited
+    Process* process = find(found->second);
+    running_.erase(found);
+    if (process != nullptr) finish(*process, status, usage);
+  }
+}
+
+void ProcessTable::finish(Process& process, int wait_status, const rusage& usage) {
+  // What was written before the end is still in the pipe.
+  for (int stream = 0; stream < 2; ++stream) {
+    auto& source = process.streams[stream];
+    while (source.pipe) {
+      uint64_t slowest = source.ring.end();
+      for (const auto& subscription : process.subscriptions) slowest = std::min(slowest, subscription.next[stream]);
+      const size_t room = source.ring.capacity() - static_cast<size_t>(source.ring.end() - slowest);
+      if (!process.subscriptions.empty() && room == 0) break;
+      const auto space = source.ring.prepare(process.subscriptions.empty() ? kReadAtOnce : room);
+      const ssize_t got = read(source.pipe.get(), space.data(), space.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) {
+        if (got == 0) close_stream(process, stream);
+        break;
+      }
+      source.ring.commit(static_cast<size_t>(got));
+      pump(process);
+    }
+  }
+
+  auto& exit = process.row.exit;
+  exit.attested = jail_.attests();
+  exit.duration_us = static_cast<uint64_t>((now() - process.started).count());
+  exit.cpu_user_us = micros_of(usage.ru_utime);
+  exit.cpu_system_us = micros_of(usage.ru_stime);
+  exit.peak_memory_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  exit.stdout_bytes = process.streams[0].ring.end();
+  exit.stderr_bytes = process.streams[1].ring.end();
+  if (WIFEXITED(wait_status)) {
+    exit.exit_code = WEXITSTATUS(wait_status);
+    exit.kind = guest::ExitKind::exited;
+  } else {
+    exit.signal = WTERMSIG(wait_status);
+    exit.exit_code = 128 + exit.signal;
+    exit.kind = exit.signal == SIGSYS ? guest::ExitKind::policy : guest::ExitKind::signaled;
+  }
+  if (process.ended_by_us) {
+    exit.kind = *process.ended_by_us;
+    if (exit.kind == guest::ExitKind::timeout) exit.exit_code = 124;
+    if (exit.kind == guest::ExitKind::policy) exit.exit_code = 126;
+  }
+  process.reaped = true;
+  process.row.running = false;
+  process.deadline = Micros(0);
+  process.close_input_when_written = true;
+  flush_input(process);
+  process.input.close();
+  pump(process);
+}
+
+Micros ProcessTable::next_deadline() const {
+  Micros next{0};
+  for (const auto& [id, process] : processes_) {
+    if (process->deadline.count() > 0 && (next.count() == 0 || process->deadline < next)) next = process->deadline;
+  }
+  return next;
+}
+
+void ProcessTable::end_overdue() {
+  const Micros moment = now();
+  for (auto& [id, process] : processes_) {
+    if (process->deadline.count() == 0 || process->deadline > moment) continue;
+    process->deadline = Micros(0);
+    kill(*process, guest::ExitKind::timeout);
+  }
+}
+
+int ProcessTable::end_all() {
+  for (auto& [id, process] : processes_) {
+    if (!process->reaped && !process->ended_by_us) process->ended_by_us = guest::ExitKind::killed;
+  }
+  const Micros give_up = now() + kEndingPatience;
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  for (;;) {
+    kill_descendants(4);
+    reap();
+    siginfo_t any{};
+    if (waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return 0;
+    if (now() > give_up) return static_cast<int>(std::max<size_t>(running_.size(), 1));
+    const timespec pause{0, 20'000'000};
+    sigtimedwait(&child, nullptr, &pause);
+  }
+}
+
+void ProcessTable::evict_finished() {
+  size_t finished = 0;
+  size_t memory = 0;
+  for (auto it = processes_.rbegin(); it != processes_.rend(); ++it) {
+    const auto& process = *it->second;
+    if (!process.reaped || !process.subscriptions.empty()) continue;
+    ++finished;
+    memory += process.streams[0].ring.memory() + process.streams[1].ring.memory();
+  }
+  for (auto it = processes_.begin();
+       it != processes_.end() && (finished >= kMostFinished || memory > kMostFinishedMemory);) {
+    auto& process = *it->second;
+    if (!process.reaped || !process.subscriptions.empty()) {
+      ++it;
+      continue;
+    }
+    --finished;
+    memory -= process.streams[0].ring.memory() + process.streams[1].ring.memory();
+    for (int stream = 0; stream < 2; ++stream) close_stream(process, stream);
+    it = processes_.erase(it);
+  }
+}
+
+}  // namespace atl::agent

@@ -1,0 +1,73 @@
+// All commands of the sandbox: starting, feeding, following, signalling and reaping them.
+//
+// Output is read into a ring per stream. While a client follows a process, the process waits for the slowest client; when
+// nobody follows, the oldest bytes go, and who comes later is told of the gap. So memory is bounded and nothing that a
+// client was promised is lost.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "agent/jail.h"
+#include "agent/process.h"
+#include "os/poller.h"
+
+namespace atl::agent {
+
+class ProcessTable final {
+ public:
+  ProcessTable(os::Poller& poller, const Jail& jail) : poller_(poller), jail_(jail) {}
+
+  // Starts a command and follows it on `channel`. A program that cannot be executed is a command that has ended with 126
+  // or 127, as in a shell; every other failure is an error.
+  Result<guest::Started> start(Connection& connection, uint32_t channel, guest::Exec request,
+                               std::vector<Fd> direct_stdio);
+  Result<guest::Started> attach(Connection& connection, uint32_t channel, const guest::Attach& request);
+  // The client follows no longer; a direct process ends.
+  void detach(const Connection& connection, uint32_t channel);
+  void add_credit(const Connection& connection, uint32_t channel, uint64_t bytes);
+
+  // Answered on `channel` by ok or error, now or later.
+  void write_stdin(Connection& connection, uint32_t channel, const guest::StdinData& data);
+  Result<> close_stdin(uint64_t process);
+
+  Result<> signal(uint64_t process, int number);
+  std::vector<guest::ProcessRow> rows() const;
+  guest::Stats stats() const;
+
+  // Sends what subscribers on this connection may have.
+  void pump(Connection& connection);
+  // Forgets the connection: its subscriptions end, its direct processes are killed.
+  void forget(Connection& connection);
+
+  // Collects ended children, ours and adopted ones.
+  void reap();
+  // When the next timeout falls due; zero = none.
+  Micros next_deadline() const;
+  void end_overdue();
+  // Kills everything below the agent and waits for it; gives the number of processes that would not die in time.
+  int end_all();
+
+ private:
+  Process* find(uint64_t id);
+  Result<pid_t> spawn(Process& process, const guest::Exec& request, const int (&stdio)[3]);
+  void read_output(uint64_t id, int stream);
+  void flush_input(Process& process);
+  void pump(Process& process);
+  void watch(Process& process, int stream);
+  void finish(Process& process, int wait_status, const struct rusage& usage);
+  void kill(Process& process, guest::ExitKind why);
+  void close_stream(Process& process, int stream);
+  void evict_finished();
+  guest::ProcessRow row_of(const Process& process) const;
+
+  os::Poller& poller_;
+  const Jail& jail_;
+  uint64_t next_id_ = 1;
+  std::map<uint64_t, std::unique_ptr<Process>> processes_;
+  std::map<pid_t, uint64_t> running_;
+  uint64_t finished_cpu_us_ = 0;
+  Micros born_ = system_clock().boot();
+};
+
+}  // namespace atl::agent

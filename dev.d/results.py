@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Counts what a ctest run has shown, in cases.
+
+    results.py JUNIT RESULTS_FOLDER
+
+JUNIT is ctest's report. A gtest program leaves its own report as RESULTS_FOLDER/<name>.xml, and then each of its cases
+counts; any other test counts as one. A program that failed although all of its cases passed (it crashed, leaked or ran
+out of time) counts as one failure more. Prints "PASSED FAILED SKIPPED", then one line per failed or skipped case.
+Under ATOLL_MUST_RUN=1 a skipped case is a failed one.
+"""
+
+import os
+import pathlib
+import sys
+import xml.etree.ElementTree as xml
+
+
+def cases_of(report):
+    """(name, outcome) of each case of a gtest report; none if the program died before it could write one."""
+    try:
+        tree = xml.parse(report)
+    except (OSError, xml.ParseError):
+        return []
+    found = []
+    for case in tree.iter("testcase"):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        if case.find("failure") is not None:
+            found.append((name, "failed"))
+        elif case.get("status") == "notrun" or case.get("result") in ("skipped", "suppressed"):
+            found.append((name, "skipped"))
+        else:
+            found.append((name, "passed"))
+    return found
+
+
+def outcomes(junit, folder):
+    for test in xml.parse(junit).iter("testcase"):
+        name, status = test.get("name"), test.get("status")
+        is_skipped = status in ("notrun", "disabled") or test.find("skipped") is not None
+        own = "failed" if status == "fail" else "skipped" if is_skipped else "passed"
+        cases = cases_of(folder / f"{name}.xml")
+        if not cases:
+            yield name, own
+            continue
+        for case, outcome in cases:
+            yield f"{name}: {case}", outcome
+        if own == "failed" and all(outcome != "failed" for _, outcome in cases):
+            yield f"{name}: the program failed outside of its cases", "failed"
+
+
+def main():
+    junit, folder = map(pathlib.Path, sys.argv[1:3])
+    must_run = os.environ.get("ATOLL_MUST_RUN") == "1"
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    lines = []
+    for name, outcome in outcomes(junit, folder):
+        counted = "failed" if must_run and outcome == "skipped" else outcome
+        counts[counted] += 1
+        if outcome != "passed":
+            lines.append(f"{outcome:8}{name}")
+    print(counts["passed"], counts["failed"], counts["skipped"])
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+# What is needed from Debian 12, by package name, in sets.
+
+packages_of() {
+  case $1 in
+    build)
+      echo clang-19 libstdc++-12-dev cmake ninja-build ccache mold python3 \
+        libboost1.81-dev libboost-json1.81-dev libexpected-dev libfmt-dev libyaml-cpp-dev libcli11-dev \
+        libsqlite3-dev libssl-dev
+      ;;
+    test) echo libclang-rt-19-dev llvm-19 libgtest-dev libgmock-dev curl jq procps ;;
+    lint) echo clang-format-19 clang-tidy-19 ;;
+    bench) echo nginx-light wrk procps curl jq ;;
+    *) return 1 ;;
+  esac
+}
+
+help_setup() {
+  cat <<'TEXT'
+usage: ./dev setup [SET…]
+
+Installs the Debian packages of the named sets: build, test, lint, bench (default: build test lint).
+Does nothing, in an instant, when they are all there. Needs root or sudo only when something is missing.
+Starts no service. The other verbs call it themselves.
+TEXT
+}
+
+verb_setup() {
+  local set
+  [[ $# -gt 0 ]] || set -- build test lint
+  for set in "$@"; do
+    packages_of "$set" >/dev/null || {
+      complain "no set '$set': there are build, test, lint, bench"
+      return 2
+    }
+  done
+  ensure_packages "$@" || return
+  say "all packages of: $* are installed"
+}
+
+# ensure_packages SET…: returns at once when everything is installed.
+ensure_packages() {
+  local set wanted=() missing
+  [[ ${ATOLL_SKIP_SETUP:-} != 1 ]] || return 0
+  for set in "$@"; do
+    # shellcheck disable=SC2207
+    wanted+=($(packages_of "$set"))
+  done
+  check_debian "${wanted[@]}" || return
+  missing=$(missing_packages "${wanted[@]}")
+  [[ $missing ]] || return 0
+  find_root || {
+    complain "these packages are missing, and installing them needs root or sudo:"
+    say "    apt-get install --no-install-recommends" $missing
+    return 1
+  }
+  # shellcheck disable=SC2086
+  step "install $(wc -w <<<"$missing") packages" install_packages $missing || return
+  missing=$(missing_packages "${wanted[@]}")
+  [[ ! $missing ]] || {
+    complain "still missing after installation:" $missing
+    return 1
+  }
+}
+
+check_debian() {
+  local name version
+  name=$(. /etc/os-release 2>/dev/null && echo "${ID:-}")
+  version=$(. /etc/os-release 2>/dev/null && echo "${VERSION_ID:-}")
+  [[ $name == debian && $version == 12 ]] && return 0
+  complain "this is not Debian 12 (but ${name:-unknown} ${version:-}), so nothing is installed for you."
+  say "    Install what corresponds to these packages, then set ATOLL_SKIP_SETUP=1:"
+  say "    $*"
+  return 1
+}
+
+# Those of the named packages that dpkg does not call installed, one per line.
+missing_packages() {
+  local name
+  declare -A installed=()
+  while read -r _ name; do
+    installed[$name]=1
+  done < <(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' "$@" 2>/dev/null | grep '^.i ')
+  for name in "$@"; do
+    [[ ${installed[$name]:-} ]] || echo "$name"
+  done
+}
+
+AS_ROOT=()
+find_root() {
+  AS_ROOT=()
+  [[ $EUID -ne 0 ]] || return 0
+  command -v sudo >/dev/null || return 1
+  # Asks for the password now, while the terminal is still ours.
+  if [[ -t 0 ]]; then
+    sudo -v || return 1
+  else
+    sudo -n true 2>/dev/null || return 1
+  fi
+  AS_ROOT=(sudo)
+}
+
+install_packages() {
+  local try status=1
+  keep_services_down
+  has_package_lists || apt_get update
+  for try in 1 2 3; do
+    if apt_get install --no-install-recommends -y "$@"; then
+      status=0
+      break
+    fi
+    # Lists that are older than the archive name versions that are gone.
+    echo "attempt $try failed; refreshing the package lists"
+    apt_get update
+  done
+  let_services_up
+  return "$status"
+}
+
+apt_get() {
+  "${AS_ROOT[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \
+    apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 "$@"
+}
+
+has_package_lists() { compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null; }
+
+# Debian starts a service when its package is installed; nginx is here only to be measured. policy-rc.d is the
+# documented way to say no. One that is there already is not ours to change.
+POLICY=/usr/sbin/policy-rc.d
+POLICY_IS_OURS=
+keep_services_down() {
+  [[ ! -e $POLICY ]] || return 0
+  printf '#!/bin/sh\nexit 101\n' | "${AS_ROOT[@]}" tee "$POLICY" >/dev/null || return 0
+  "${AS_ROOT[@]}" chmod 755 "$POLICY"
+  POLICY_IS_OURS=1
+  trap 'let_services_up; stop_watching' EXIT
+}
+
+let_services_up() {
+  [[ $POLICY_IS_OURS ]] || return 0
+  "${AS_ROOT[@]}" rm -f "$POLICY"
+  POLICY_IS_OURS=
+}

@@ -1,0 +1,193 @@
+# Building and running the tests, and the one summary at the end.
+
+help_test() {
+  cat <<'TEXT'
+usage: ./dev test [quick|full]
+
+  quick    the house rules, unit tests and conformance in the dev build
+  (none)   the release products; all tests, built with asan and ubsan, against them; clang-tidy
+  full     also the unit tests under tsan and a minute of each fuzzer
+
+Every step is run even if an earlier one failed, unless it needs what that one should have built.
+The last line says "N passed, N failed" in cases (", N skipped" if there are any). Under
+ATOLL_MUST_RUN=1 a skipped case is a failed one. Logs are in build/log/test.
+TEXT
+}
+
+PASSED=0 FAILED=0 SKIPPED=0
+TABLE=()     # the steps, for the summary
+FAILURES=()  # names of what failed
+
+verb_test() {
+  local mode=${1:-default}
+  case $mode in
+    quick | default | full) ;;
+    *)
+      complain "no mode '$mode'"
+      help_test >&2
+      return 2
+      ;;
+  esac
+  now_us
+  local begin=$REPLY
+  ensure_packages build test lint || return
+  export ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1}
+  export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+  export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
+  "test_$mode"
+  now_us
+  summarise $((REPLY - begin))
+}
+
+test_quick() {
+  house_rules dev
+  if build_step dev "${PRODUCTS[@]}" tests_unit tests_conformance; then
+    suite dev unit "$JOBS"
+    suite dev conformance 1
+  fi
+}
+
+test_default() {
+  local label products=1
+  house_rules asan
+  build_step release "${PRODUCTS[@]}" || products=
+  if build_step asan tests; then
+    suite asan unit "$JOBS"
+    for label in conformance security faults api e2e; do
+      if [[ $products ]]; then
+        suite asan "$label" 1
+      elif has_suite "$label"; then
+        not_run "$label (asan)"
+      fi
+    done
+  fi
+  if build_step tidy headers; then
+    count_step "clang-tidy" tidy
+  fi
+}
+
+test_full() {
+  local program
+  test_default
+  if build_step tsan tests_unit; then
+    suite tsan unit "$JOBS"
+  fi
+  if build_step fuzz fuzzers; then
+    for program in "$ROOT"/build/fuzz/fuzz/*; do
+      [[ -x $program ]] && count_step "fuzz ${program##*/}" fuzz_one "${program##*/}" 60
+    done
+  fi
+}
+
+# build_step PRESET TARGET…: a build counts only when it fails.
+build_step() {
+  local preset=$1 begin
+  now_us
+  begin=$REPLY
+  if build "$@"; then
+    now_us
+    row "build $preset" $((REPLY - begin)) ok
+    return 0
+  fi
+  now_us
+  row "build $preset" $((REPLY - begin)) FAILED
+  FAILED=$((FAILED + 1))
+  FAILURES+=("build $preset")
+  return 1
+}
+
+# count_step TITLE FUNCTION…: a check without cases of its own counts as one.
+count_step() {
+  local title=$1 begin
+  shift
+  now_us
+  begin=$REPLY
+  if "$@"; then
+    now_us
+    row "$title" $((REPLY - begin)) ok
+    PASSED=$((PASSED + 1))
+  else
+    now_us
+    row "$title" $((REPLY - begin)) FAILED
+    FAILED=$((FAILED + 1))
+    FAILURES+=("$title")
+  fi
+}
+
+# The checks that read the sources only: they come first, and need no build.
+house_rules() {
+  configure "$1" || {
+    FAILED=$((FAILED + 1))
+    FAILURES+=("configure $1")
+    row "configure $1" "$STEP_US" FAILED
+    return
+  }
+  run_ctest "house rules" "$1" "$JOBS" -L '^unit$' -R '^lint_'
+}
+
+# A suite that the tree does not have (yet) is no failure; one that is there and registers no test is.
+has_suite() { [[ $1 == unit || -f $ROOT/tests/$1/CMakeLists.txt ]]; }
+
+# suite PRESET LABEL JOBS
+suite() {
+  local preset=$1 label=$2 jobs=$3
+  has_suite "$label" || return 0
+  run_ctest "$label ($preset)" "$preset" "$jobs" -L "^$label\$" -E '^lint_'
+}
+
+# run_ctest TITLE PRESET JOBS FILTER…
+run_ctest() {
+  local title=$1 tree="$ROOT/build/$2" jobs=$3 junit counted numbers result
+  shift 3
+  junit="$tree/junit.xml"
+  rm -rf "$tree/results" "$junit"
+  mkdir -p "$tree/results"
+  step "$title" ctest --test-dir "$tree" -j "$jobs" --output-on-failure --no-tests=error --output-junit "$junit" "$@"
+  local status=$?
+  if [[ ! -f $junit ]] || ! counted=$(python3 -B "$ROOT/dev.d/results.py" "$junit" "$tree/results"); then
+    counted='0 1 0'
+  fi
+  read -ra numbers <<<"$counted"
+  if [[ $status -ne 0 && ${numbers[1]} -eq 0 ]]; then
+    numbers[1]=1
+  fi
+  PASSED=$((PASSED + numbers[0]))
+  FAILED=$((FAILED + numbers[1]))
+  SKIPPED=$((SKIPPED + numbers[2]))
+  result="${numbers[0]} passed"
+  ((numbers[1] == 0)) || result+=", ${numbers[1]} FAILED"
+  ((numbers[2] == 0)) || result+=", ${numbers[2]} skipped"
+  row "$title" "$STEP_US" "$result"
+  if ((numbers[1] > 0)); then
+    FAILURES+=("$title, log ${STEP_LOG#"$ROOT"/}")
+    while IFS= read -r line; do
+      [[ $line ]] && FAILURES+=("    $line")
+    done < <(tail -n +2 <<<"$counted")
+  fi
+}
+
+not_run() { row "$1" 0 "not run"; }
+
+row() {
+  describe_us "$2"
+  local line
+  printf -v line '  %-28s %8s  %s' "$1" "$REPLY" "$3"
+  TABLE+=("$line")
+}
+
+summarise() {
+  local line
+  describe_us "$1"
+  printf '\n'
+  printf '%s\n' "${TABLE[@]}"
+  printf '  %-28s %8s\n\n' total "$REPLY"
+  if [[ ${#FAILURES[@]} -gt 0 ]]; then
+    printf 'what failed:\n'
+    printf '  %s\n' "${FAILURES[@]}"
+    printf '\n'
+  fi
+  line="$PASSED passed, $FAILED failed"
+  ((SKIPPED == 0)) || line+=", $SKIPPED skipped"
+  printf '%s\n' "$line"
+  [[ $FAILED -eq 0 && $PASSED -gt 0 ]]
+}

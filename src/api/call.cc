@@ -1,0 +1,70 @@
+#include "api/call.h"
+
+#include <charconv>
+
+namespace atl::api {
+
+Call::Call(const Services& services, net::Exchange& exchange)
+    : services_(services),
+      exchange_(exchange),
+      ids_(make_request_ids(exchange.request().headers)) {}
+
+Result<ProcessId> Call::process() const {
+  const std::string& text = request().segments[4];
+  ProcessId id = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (problem == std::errc() && end == text.data() + text.size()) return id;
+  return Error(Code::invalid_argument, "the process is a number, as exec and processes tell it")
+      .with_hint("GET /v1/sandboxes/{id}/processes lists them");
+}
+
+Task<std::string> Call::read_text(size_t limit) {
+  auto text = co_await exchange_.read_body(limit);
+  if (!text) co_return std::move(text).error().at_stage("request");
+  co_return std::move(*text);
+}
+
+net::Headers Call::headers(std::string_view content_type) const {
+  net::Headers headers;
+  if (!content_type.empty()) headers.add("Content-Type", content_type);
+  headers.add("X-Request-Id", ids_.request_id);
+  headers.add("X-Trace-Id", ids_.trace_id);
+  return headers;
+}
+
+Task<> Call::answer(int status, std::string json) {
+  net::Response response;
+  response.status = status;
+  response.headers = headers("application/json");
+  response.body = std::move(json);
+  co_return co_await answer_with(std::move(response));
+}
+
+Task<> Call::answer_with(net::Response response) {
+  status_ = response.status;
+  co_return co_await exchange_.respond(std::move(response));
+}
+
+Task<> Call::answer_nothing() {
+  net::Response response;
+  response.status = 204;
+  response.headers = headers({});
+  co_return co_await answer_with(std::move(response));
+}
+
+Task<> Call::answer_problem(Problem problem) {
+  auto response = make_problem_response(problem, ids_);
+  co_return co_await answer_with(std::move(response));
+}
+
+Task<> Call::begin(net::Headers headers) {
+  status_ = 200;
+  co_return co_await exchange_.begin(200, std::move(headers));
+}
+
+Task<> Call::begin_sized(int status, net::Headers headers, uint64_t length) {
+  status_ = status;
+  co_return co_await exchange_.begin_sized(status, std::move(headers), length);
+}
+
+}  // namespace atl::api

@@ -1,0 +1,84 @@
+// Call: one request under way, with who asks, and the ways to answer.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "api/identity.h"
+#include "api/problem.h"
+#include "core/engine.h"
+#include "net/http_server.h"
+
+namespace atl::telemetry {
+class Metrics;
+}
+
+namespace atl::api {
+
+struct ApiOptions {
+  std::string version;
+  // Whose connections over a Unix socket are an administrator's, besides root's; nullopt trusts nobody.
+  std::optional<uid_t> trusted_uid;
+  // What GET /readyz tells; empty is always ready.
+  std::function<Result<>()> readiness;
+  // What POST /v1/shutdown calls once it has answered; empty refuses it.
+  std::function<void(Ending)> on_shutdown;
+  uint64_t most_upload_bytes = uint64_t{64} << 30;
+};
+
+// What handlers work with; wiring owns it all.
+struct Services {
+  Engine& engine;
+  telemetry::Metrics& metrics;
+  const ApiOptions& options;
+};
+
+inline constexpr size_t kMostJson = size_t{1} << 20;
+inline constexpr size_t kMostExecJson = size_t{8} << 20;  // stdin may be inside
+
+class Call final {
+ public:
+  Call(const Services& services, net::Exchange& exchange);
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  Engine& engine() const { return services_.engine; }
+  telemetry::Metrics& metrics() const { return services_.metrics; }
+  const ApiOptions& options() const { return services_.options; }
+  net::Exchange& exchange() const { return exchange_; }
+  const net::Request& request() const { return exchange_.request(); }
+  const RequestIds& ids() const { return ids_; }
+
+  const Identity& identity() const { return identity_; }
+  void set_identity(Identity identity) { identity_ = std::move(identity); }
+  const Caller& caller() const { return identity_.caller; }
+
+  // The {id} of /v1/sandboxes/{id}/…: an id or a name.
+  std::string sandbox() const { return request().segments[2]; }
+  // The {process} of /v1/sandboxes/{id}/processes/{process}/….
+  Result<ProcessId> process() const;
+
+  Task<std::string> read_text(size_t limit);
+
+  // With the ids of this request in it, for answers that are made by hand.
+  net::Headers headers(std::string_view content_type) const;
+  Task<> answer(int status, std::string json);
+  Task<> answer_with(net::Response response);
+  Task<> answer_nothing();  // 204
+  Task<> answer_problem(Problem problem);
+  Task<> begin(net::Headers headers);
+  Task<> begin_sized(int status, net::Headers headers, uint64_t length);
+
+  // What was answered, for the log; 0 while nothing was.
+  int status() const { return status_; }
+
+ private:
+  const Services& services_;
+  net::Exchange& exchange_;
+  RequestIds ids_;
+  Identity identity_;
+  int status_ = 0;
+};
+
+}  // namespace atl::api

@@ -1,0 +1,36 @@
+// Errors as application/problem+json (RFC 9457): what failed, at which stage, and what would help.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "net/http_message.h"
+
+namespace atl::api {
+
+// What every answer, error and log line of one request carries.
+struct RequestIds {
+  std::string request_id;
+  std::string trace_id;  // 32 hex digits
+};
+
+// Takes the client's X-Request-Id and the trace of its traceparent where they are sane, and makes new ones otherwise.
+RequestIds make_request_ids(const net::Headers& headers);
+
+struct Problem {
+  Problem(Error problem);  // NOLINT(google-explicit-constructor)
+  // For the few answers whose status belongs to HTTP and not to a code of ours.
+  Problem(int http_status, std::string_view problem_code, Error problem);
+
+  int status;
+  std::string_view code;  // a constant
+  Error error;
+};
+
+void append_problem(std::string& out, const Problem& problem, const RequestIds& ids);
+
+// With Retry-After where trying again helps, and WWW-Authenticate for 401.
+net::Response make_problem_response(const Problem& problem, const RequestIds& ids);
+
+}  // namespace atl::api

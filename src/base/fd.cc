@@ -1,0 +1,18 @@
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace atl {
+
+void Fd::close() {
+  if (number_ >= 0) ::close(std::exchange(number_, -1));
+}
+
+Result<Fd> Fd::duplicate() const {
+  Fd copy(::fcntl(number_, F_DUPFD_CLOEXEC, 3));
+  if (!copy) return os_error("duplicating a descriptor");
+  return copy;
+}
+
+}  // namespace atl

@@ -1,0 +1,53 @@
+// What the command line needs from the program around it: a daemon to become, and an engine of its own.
+//
+// app/ implements this, because only app/ knows drivers, store and launcher.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/engine.h"
+
+namespace atl::cli {
+
+struct ServeOptions {
+  std::string listen;  // "HOST:PORT"; "none" = the Unix socket only
+  std::string state_directory;
+  std::string user;  // "" = `atoll` if there is such a user
+};
+
+// What becomes of a command's output.
+enum class OutputTo : uint8_t {
+  terminal,  // the process gets our own stdout and stderr
+  result,    // collected into the result
+};
+
+struct LocalRun {
+  CreateRequest sandbox;
+  ExecRequest exec;  // argv, env, cwd, user and timeout
+  OutputTo output = OutputTo::terminal;
+  bool pass_stdin = false;  // our stdin is the process's
+};
+
+// An engine inside this process. Its sandboxes end with it.
+class LocalEngine {
+ public:
+  virtual ~LocalEngine() = default;
+
+  virtual std::vector<DriverView> drivers() = 0;
+  // Runs to the end, passing on the signals that people send to stop a program.
+  virtual Result<RunResult> run(LocalRun run) = 0;
+};
+
+class Program {
+ public:
+  virtual ~Program() = default;
+
+  // Serves until told to stop.
+  virtual Result<> serve(ServeOptions options) = 0;
+  virtual Result<std::unique_ptr<LocalEngine>> open_engine() = 0;
+};
+
+}  // namespace atl::cli

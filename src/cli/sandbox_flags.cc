@@ -1,0 +1,154 @@
+#include "cli/sandbox_flags.h"
+
+#include <fmt/core.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <memory>
+
+#include "base/text.h"
+#include "json/describe.h"
+
+namespace atl::cli {
+namespace {
+
+constexpr Flag kFlags[] = {
+    {"driver", 0, "NAME", "the driver; without it, the first that is strong enough (atoll drivers)"},
+    {"min-isolation", 0, "LEVEL", "the weakest allowed: none, process, container, sentry, vm"},
+    {"profile", 0, "NAME", "a named recipe of settings"},
+    {"name", 0, "NAME", "a name to call it by"},
+    {"label", 0, "K=V", "a label; may be repeated"},
+    {"ttl", 0, "TIME", "how long the sandbox may live: 30s, 10m, 2h"},
+    {"idle", 0, "TIME", "how long it may live without being used"},
+    {"memory", 'm', "SIZE", "at most this much memory: 256m, 1g"},
+    {"cpus", 0, "N", "at most this many processors: 0.5, 2"},
+    {"pids", 0, "N", "at most this many processes"},
+    {"disk", 0, "SIZE", "at most this much disk"},
+    {"volume", 'v', "SRC[:DST][:MODE]", "show a directory of the host; MODE is rw (default), ro or cow"},
+    {"here", 0, "MODE", "the current directory as the workspace: cow, ro or rw", "auto"},
+};
+
+template <typename Number>
+Result<Number> parse_number(std::string_view flag, std::string_view text) {
+  Number number{};
+  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (trouble != std::errc() || end != text.data() + text.size() || !(number > 0)) {
+    return usage_error(fmt::format("--{}: '{}' is no positive number", flag, to_printable(text)));
+  }
+  return number;
+}
+
+template <typename Enum>
+Result<Enum> parse_enum(std::string_view flag, std::string_view text) {
+  if (const auto value = json::find_enum<Enum>(text)) return *value;
+  std::vector<std::string> known;
+  std::string list;
+  for (const std::string_view name : json::detail::kEnumNames<Enum>) {
+    known.emplace_back(name);
+    list += (list.empty() ? "" : ", ") + std::string(name);
+  }
+  const std::string near = did_you_mean(text, known);
+  return usage_error(fmt::format("--{}: '{}' is none of {}{}", flag, to_printable(text), list,
+                                 near.empty() ? "" : " (did you mean " + near + "?)"));
+}
+
+Result<std::map<std::string, std::string>> labels_from(const Args& args) {
+  std::map<std::string, std::string> labels;
+  for (const std::string& label : args.all("label")) {
+    const size_t equals = label.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return usage_error(fmt::format("--label: '{}' is not of the form K=V", to_printable(label)));
+    }
+    labels[label.substr(0, equals)] = label.substr(equals + 1);
+  }
+  return labels;
+}
+
+Result<Resources> resources_from(const Args& args) {
+  Resources resources;
+  if (const auto text = args.find("memory")) { TRY(resources.memory_mb, parse_mib("memory", *text)); }
+  if (const auto text = args.find("disk")) { TRY(resources.disk_mb, parse_mib("disk", *text)); }
+  if (const auto text = args.find("cpus")) { TRY(resources.cpu, parse_number<double>("cpus", *text)); }
+  if (const auto text = args.find("pids")) { TRY(resources.pids, parse_number<int64_t>("pids", *text)); }
+  return resources;
+}
+
+Result<std::string> absolute(const std::string& path) {
+  const std::unique_ptr<char, decltype(&free)> real(realpath(path.c_str(), nullptr), &free);
+  if (real == nullptr) return os_error("the directory", to_printable(path));
+  return std::string(real.get());
+}
+
+}  // namespace
+
+constinit const std::span<const Flag> kSandboxFlags = kFlags;
+
+Result<int64_t> parse_mib(std::string_view flag, std::string_view text) {
+  auto bytes = parse_size(text);
+  if (!bytes) return usage_error(fmt::format("--{}: {}", flag, bytes.error().message()));
+  constexpr int64_t kMib = 1 << 20;
+  if (*bytes < kMib) {
+    return usage_error(fmt::format("--{}: {} is less than 1 MiB; sizes are in bytes without a unit: 256m",
+                                   flag, to_printable(text)));
+  }
+  return *bytes / kMib + (*bytes % kMib != 0 ? 1 : 0);
+}
+
+Result<int64_t> parse_seconds(std::string_view flag, std::string_view text) {
+  auto span = parse_duration(text);
+  if (!span) return usage_error(fmt::format("--{}: {}", flag, span.error().message()));
+  if (span->count() <= 0) return usage_error(fmt::format("--{}: it must be more than zero", flag));
+  return span->count() / 1'000 + (span->count() % 1'000 != 0 ? 1 : 0);
+}
+
+Result<HostDir> parse_volume(std::string_view text) {
+  const auto bad = [&](std::string_view why) {
+    return usage_error(fmt::format("--volume: '{}' {}", to_printable(text), why))
+        .with_hint("the form is SRC[:DST][:ro|rw|cow]");
+  };
+  std::vector<std::string> parts = split(text, ':');
+  HostDir dir{.access = HostAccess::rw};
+  if (parts.size() > 1) {
+    if (const auto access = json::find_enum<HostAccess>(parts.back())) {
+      dir.access = *access;
+      parts.pop_back();
+    }
+  }
+  if (parts[0].empty()) return bad("names no directory");
+  if (parts.size() > 2) return bad("has too many parts");
+  if (parts.size() == 2) {
+    if (!parts[1].starts_with('/')) return bad("has a second part that is neither an absolute path nor a mode");
+    dir.guest_path = parts[1];
+  }
+  TRY(dir.path, absolute(parts[0]));
+  return dir;
+}
+
+Result<SandboxAsked> sandbox_from(const Args& args) {
+  SandboxAsked asked;
+  SandboxRequest& request = asked.request;
+  request.driver = args.find("driver");
+  request.profile = args.find("profile");
+  request.name = args.find("name");
+  if (const auto text = args.find("min-isolation")) {
+    TRY(request.min_isolation, parse_enum<Isolation>("min-isolation", *text));
+  }
+  if (const auto text = args.find("ttl")) { TRY(request.ttl_s, parse_seconds("ttl", *text)); }
+  if (const auto text = args.find("idle")) { TRY(request.idle_s, parse_seconds("idle", *text)); }
+  TRY(auto labels, labels_from(args));
+  if (!labels.empty()) request.labels = std::move(labels);
+  TRY(const auto resources, resources_from(args));
+  if (resources.cpu || resources.memory_mb || resources.pids || resources.disk_mb) {
+    request.resources = resources;
+  }
+  for (const std::string& text : args.all("volume")) {
+    TRY(auto dir, parse_volume(text));
+    if (!request.host_dirs) request.host_dirs.emplace();
+    request.host_dirs->push_back(std::move(dir));
+  }
+  if (const auto mode = args.find("here")) { TRY(asked.here, parse_here(*mode)); }
+  return asked;
+}
+
+}  // namespace atl::cli

@@ -1,0 +1,30 @@
+// The flags that describe a sandbox, which `run` and `create` share.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "cli/args.h"
+#include "cli/here.h"
+#include "cli/request.h"
+
+namespace atl::cli {
+
+extern const std::span<const Flag> kSandboxFlags;
+
+struct SandboxAsked {
+  SandboxRequest request;
+  // The current directory as the workspace. How it appears depends on what drivers can do: see here.h.
+  std::optional<Here> here;
+};
+
+Result<SandboxAsked> sandbox_from(const Args& args);
+
+// "SRC[:DST][:ro|rw|cow]", SRC relative to the current directory.
+Result<HostDir> parse_volume(std::string_view text);
+// "256m" → 256, rounded up.
+Result<int64_t> parse_mib(std::string_view flag, std::string_view text);
+// "2h" → 7200; fractions of a second are rounded up.
+Result<int64_t> parse_seconds(std::string_view flag, std::string_view text);
+
+}  // namespace atl::cli

@@ -1,0 +1,297 @@
+#include "core/creator.h"
+
+#include "base/ids.h"
+#include "core/request_check.h"
+#include "core/router.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace atl {
+namespace {
+
+Result<HostDirectory> copy(const HostDirectory& directory) {
+  TRY(auto duplicate, directory.directory.duplicate());
+  return HostDirectory{std::move(duplicate), directory.host_path, directory.guest_path,
+                       directory.access};
+}
+
+// A driver consumes its spec, so each but the last of a route gets a copy.
+Result<SandboxSpec> copy(const SandboxSpec& spec) {
+  SandboxSpec other;
+  other.id = spec.id;
+  other.resources = spec.resources;
+  other.env = spec.env;
+  other.expires_at = spec.expires_at;
+  if (spec.workspace) {
+    TRY(other.workspace, copy(*spec.workspace));
+  }
+  for (const auto& mount : spec.mounts) {
+    TRY(auto duplicate, copy(mount));
+    other.mounts.push_back(std::move(duplicate));
+  }
+  return other;
+}
+
+}  // namespace
+
+SandboxSpec to_spec(const SandboxRecord& record) {
+  SandboxSpec spec;
+  spec.id = record.id;
+  spec.resources = record.resources;
+  if (record.env) spec.env = *record.env;
+  spec.expires_at = record.expires_boot;
+  return spec;
+}
+
+Task<SandboxView> Creator::create(Caller caller, CreateRequest request,
+                                  std::optional<Idempotency> idempotency) {
+  telemetry::StageTimer timer(parts_.clock);
+  CO_TRY_OK(check_create(request, parts_.options));
+  if (idempotency) CO_TRY_OK(check_idempotency(*idempotency));
+  CO_TRY(auto made, co_await find_made(caller, request, idempotency));
+  if (made) co_return *std::move(made);
+
+  CO_TRY(auto planned, plan(caller, std::move(request), Lifecycle::session, std::move(timer)));
+  const auto record = planned.record;
+  if (idempotency) {
+    auto key = parts_.idempotency.remember(caller, *idempotency, record->id);
+    if (!key) {
+      give_up(planned, Intent{}, key.error());
+      co_return std::move(key).error();
+    }
+    planned.key = *std::move(key);
+  }
+  auto created = co_await make(std::move(planned));
+  record->creation->end(created);
+  if (!created) co_return std::move(created).error();
+  co_return record->view();
+}
+
+Task<RecordPtr> Creator::create_for_run(Caller caller, CreateRequest request,
+                                        telemetry::StageTimer timer) {
+  CO_TRY_OK(check_create(request, parts_.options));
+  if (!request.name.empty() && parts_.sandboxes.find_name(caller.tenant, request.name)) {
+    co_return Error(Code::already_exists, "the name " + request.name + " is taken");
+  }
+  CO_TRY(auto planned, plan(caller, std::move(request), Lifecycle::ephemeral, std::move(timer)));
+  const auto record = planned.record;
+  auto created = co_await make(std::move(planned));
+  record->creation->end(created);
+  if (!created) co_return std::move(created).error();
+  co_return record;
+}
+
+Task<std::optional<SandboxView>> Creator::find_made(
+    const Caller& caller, const CreateRequest& request,
+    const std::optional<Idempotency>& idempotency) {
+  if (idempotency) {
+    CO_TRY(auto by_key, co_await find_by_key(caller, *idempotency));
+    if (by_key) co_return by_key;
+  }
+  if (request.name.empty()) co_return std::optional<SandboxView>();
+  const auto named = parts_.sandboxes.find_name(caller.tenant, request.name);
+  if (!named) co_return std::optional<SandboxView>();
+  if (const auto differing = differences(*named, request); !differing.empty()) {
+    co_return Error(Code::already_exists,
+                    "the name " + request.name + " is taken by a sandbox that differs in: " +
+                        differing)
+        .with_hint("use another name, or destroy " + named->id + " first");
+  }
+  if (named->state == State::stopping) {
+    co_return Error(Code::conflict, "sandbox " + request.name + " is being ended")
+        .with_hint("try again in a moment");
+  }
+  CO_TRY(auto view, co_await join(named));
+  co_return std::optional(std::move(view));
+}
+
+Task<std::optional<SandboxView>> Creator::find_by_key(const Caller& caller,
+                                                      const Idempotency& idempotency) {
+  CO_TRY(const auto id, parts_.idempotency.find(caller, idempotency));
+  if (!id) co_return std::optional<SandboxView>();
+  if (const auto live = parts_.sandboxes.find(*id)) {
+    CO_TRY(auto view, co_await join(live));
+    co_return std::optional(std::move(view));
+  }
+  // It has ended since: the answer is the same sandbox, as it is now.
+  CO_TRY(const auto row, co_await parts_.store.find_sandbox(*id));
+  if (!row) {
+    co_return Error(Code::conflict, "the sandbox that this idempotency key made is long gone")
+        .with_hint("use a new key to make another one");
+  }
+  CO_TRY(const auto ended, from_row(parts_.executor, *row));
+  co_return std::optional(ended->view());
+}
+
+Task<SandboxView> Creator::join(RecordPtr record) {
+  const auto creation = record->creation;
+  CO_TRY_OK(co_await creation->done.wait());
+  if (creation->failure) co_return *creation->failure;
+  co_return record->view();
+}
+
+Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
+                                    Lifecycle lifecycle, telemetry::StageTimer timer) {
+  if (parts_.is_shutting_down) {
+    return Error(Code::unavailable, "Atoll is shutting down").with_hint("try again in a moment");
+  }
+  if (parts_.sandboxes.size() >= parts_.options.most_sandboxes) {
+    return Error(Code::resource_exhausted, "there are " + std::to_string(parts_.sandboxes.size()) +
+                                               " sandboxes, which is the limit")
+        .with_hint("destroy some, or raise the limit in the configuration");
+  }
+  TRY(auto route, at_stage("route", find_route(parts_.drivers, to_wish(request))));
+  timer.mark("route");
+
+  const auto record = std::make_shared<SandboxRecord>(parts_.executor);
+  record->id = make_sandbox_id();
+  record->tenant = caller.tenant;
+  record->owner = caller.key_id;
+  record->name = request.name;
+  record->asked = to_asked(request);
+  record->lifecycle = lifecycle;
+  record->resources = request.resources;
+  record->env = std::move(request.env);
+  record->created_at = parts_.clock.wall();
+  record->last_active_at = record->created_at;
+  record->last_active_boot = parts_.clock.boot();
+  record->ttl = request.ttl.value_or(parts_.options.default_ttl);
+  record->idle = request.idle;
+  place(*record, *route.front());
+
+  SandboxSpec spec = to_spec(*record);
+  spec.workspace = std::move(request.workspace);
+  spec.mounts = std::move(request.mounts);
+  parts_.sandboxes.insert(record);
+  return Plan{record, std::move(spec), std::move(route), std::nullopt, std::move(timer)};
+}
+
+void Creator::place(SandboxRecord& record, const DriverSlot& slot) {
+  record.driver = slot.name();
+  record.isolation = slot.capabilities->isolation;
+  record.placement = slot.capabilities->placement;
+  auto ttl = record.ttl;
+  if (const auto most = slot.capabilities->max_lifetime_s) {
+    ttl = std::min(ttl, std::chrono::seconds(*most));
+  }
+  record.expires_at = record.created_at + ttl;
+  record.expires_boot = record.last_active_boot + ttl;
+}
+
+Task<> Creator::make(Plan plan) {
+  const auto record = plan.record;
+  CO_TRY(auto turn, co_await record->turns.take());
+  parts_.sandboxes.move_to(*record, State::starting);
+  std::vector<store::Change> more;
+  if (plan.key) more.push_back(store::PutIdempotency{*plan.key});
+  const Op op = record->lifecycle == Lifecycle::ephemeral ? Op::run : Op::create;
+  auto intent = co_await parts_.journal.begin(record, op, std::move(more));
+  if (!intent) {
+    give_up(plan, Intent{}, intent.error());
+    co_return std::move(intent).error().at_stage("intent");
+  }
+  plan.timer.mark("intent");
+
+  auto made = co_await make_journalled(plan, *intent);
+  parts_.metrics.creates.at(record->driver, made ? "ok" : to_string(made.error().code())).add();
+  if (!made) {
+    give_up(plan, *intent, made.error());
+    co_return std::move(made).error();
+  }
+  const auto took = std::chrono::duration<double, std::milli>(plan.timer.total_ms());
+  parts_.metrics.create_duration.at(record->driver)
+      .observe(std::chrono::duration_cast<std::chrono::nanoseconds>(took));
+  record->stages = plan.timer.stages();
+  parts_.reaper.schedule(record);
+  co_return Result<>();
+}
+
+Task<> Creator::make_journalled(Plan& plan, Intent intent) {
+  const auto record = plan.record;
+  auto handle = co_await make_on_route(plan);
+  if (!handle) {
+    co_return std::move(handle).error().with("creating sandbox " + record->id).at_stage("create");
+  }
+  plan.timer.mark("create");
+  record->handle = *std::move(handle);
+
+  auto committed = co_await commit(plan, intent);
+  if (committed) {
+    plan.timer.mark("commit");
+    co_return Result<>();
+  }
+  // What cannot be committed must not exist.
+  auto undone = co_await record->handle->destroy();
+  record->handle = nullptr;
+  if (!undone) {
+    telemetry::log_warn("a sandbox is left over, the sweeper will destroy it",
+                        {{"sandbox", record->id}, {"why", undone.error().message()}});
+  }
+  co_return std::move(committed).error().at_stage("commit");
+}
+
+Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
+  const auto record = plan.record;
+  for (size_t i = 0;; ++i) {
+    DriverSlot& slot = *plan.route[i];
+    const bool is_last = i + 1 == plan.route.size();
+    SandboxSpec spec;
+    if (is_last) {
+      spec = std::move(plan.spec);
+    } else {
+      CO_TRY(spec, copy(plan.spec));
+    }
+    auto made = co_await slot.driver->create(std::move(spec));
+    if (made) co_return std::shared_ptr<Sandbox>(*std::move(made));
+    if (is_last || !is_retryable(made.error().code())) {
+      co_return std::move(made).error().with(slot.name());
+    }
+    telemetry::log_warn("driver could not create, the next one tries",
+                        {{"sandbox", record->id},
+                         {"driver", slot.driver->name()},
+                         {"why", made.error().message()}});
+    // The store must know where to look for it before it can be there.
+    place(*record, *plan.route[i + 1]);
+    plan.spec.expires_at = record->expires_boot;
+    CO_TRY_OK(co_await parts_.journal.note(record));
+  }
+}
+
+Task<> Creator::commit(Plan& plan, Intent intent) {
+  const auto record = plan.record;
+  if (!record->handle->is_running()) {
+    co_return Error(Code::unavailable, "sandbox " + record->id + " ended while it started");
+  }
+  parts_.sandboxes.move_to(*record, State::running);
+  if (record->lifecycle == Lifecycle::ephemeral) {
+    record->run_intent = intent.id;
+    co_return Result<>();
+  }
+  auto settled = co_await parts_.journal.settle(record, intent, store::IntentState::done);
+  if (!settled) co_return std::move(settled).error();
+  // It may have died while the store was writing, and nobody has been told that it lives yet.
+  if (record->state != State::running) {
+    co_return Error(Code::unavailable, "sandbox " + record->id + " ended while it started");
+  }
+  co_return Result<>();
+}
+
+void Creator::give_up(Plan& plan, Intent intent, const Error& why) {
+  const auto record = plan.record;
+  if (record->state != State::failed) parts_.sandboxes.move_to(*record, State::failed);
+  record->failure = why.message();
+  record->ended_at = parts_.clock.wall();
+  ++record->generation;
+  parts_.sandboxes.bury(record, "could not be made: " + why.message());
+  std::vector<store::Change> more;
+  if (plan.key) {
+    parts_.idempotency.forget(*plan.key);
+    more.push_back(store::DropIdempotency{plan.key->tenant, plan.key->key});
+  }
+  if (intent.id != 0) {
+    parts_.journal.settle_later(record, intent, store::IntentState::failed, why.message(),
+                                std::move(more));
+  }
+}
+
+}  // namespace atl

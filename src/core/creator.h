@@ -1,0 +1,51 @@
+// How sandboxes begin: checked, routed, journalled, made, committed.
+#pragma once
+
+#include "core/parts.h"
+#include "telemetry/stages.h"
+
+namespace atl {
+
+class Creator final {
+ public:
+  explicit Creator(Parts& parts) : parts_(parts) {}
+
+  Task<SandboxView> create(Caller caller, CreateRequest request,
+                           std::optional<Idempotency> idempotency);
+
+  // For a run: journalled once, and its success is not committed, since whatever is left of a run after a restart is
+  // destroyed.
+  Task<RecordPtr> create_for_run(Caller caller, CreateRequest request, telemetry::StageTimer timer);
+
+ private:
+  // A sandbox that is in the table and not made yet.
+  struct Plan {
+    RecordPtr record;
+    SandboxSpec spec;
+    std::vector<DriverSlot*> route;
+    std::optional<store::IdempotencyRow> key;
+    telemetry::StageTimer timer;
+  };
+
+  // What was made for the same key or name before, or is being made; nullopt when there is nothing.
+  Task<std::optional<SandboxView>> find_made(const Caller& caller, const CreateRequest& request,
+                                             const std::optional<Idempotency>& idempotency);
+  Task<std::optional<SandboxView>> find_by_key(const Caller& caller,
+                                               const Idempotency& idempotency);
+  Task<SandboxView> join(RecordPtr record);
+  Result<Plan> plan(const Caller& caller, CreateRequest request, Lifecycle lifecycle,
+                    telemetry::StageTimer timer);
+  Task<> make(Plan plan);
+  Task<> make_journalled(Plan& plan, Intent intent);
+  Task<std::shared_ptr<Sandbox>> make_on_route(Plan& plan);
+  Task<> commit(Plan& plan, Intent intent);
+  void place(SandboxRecord& record, const DriverSlot& slot);
+  void give_up(Plan& plan, Intent intent, const Error& why);
+
+  Parts& parts_;
+};
+
+// Everything a driver needs to make the record's sandbox, without host directories.
+SandboxSpec to_spec(const SandboxRecord& record);
+
+}  // namespace atl

@@ -1,0 +1,118 @@
+#include "core/destroyer.h"
+
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace atl {
+namespace {
+
+bool is_expiry(EndReason reason) {
+  return reason == EndReason::expired || reason == EndReason::ended;
+}
+
+}  // namespace
+
+Task<> Destroyer::destroy(RecordPtr record, EndReason reason) {
+  if (record->state == State::destroyed) co_return Result<>();
+  if (const auto joint = record->destruction) {
+    CO_TRY_OK(co_await joint->done.wait());
+    if (joint->failure) co_return *joint->failure;
+    co_return Result<>();
+  }
+  const auto joint = std::make_shared<Joint>(parts_.executor);
+  record->destruction = joint;
+  auto ended = co_await take_turn_and_end(record, reason);
+  record->destruction = nullptr;
+  joint->end(ended);
+  co_return ended;
+}
+
+Task<> Destroyer::take_turn_and_end(RecordPtr record, EndReason reason) {
+  const bool waits_in_line = reason == EndReason::expired;  // a renewal before it may save the sandbox
+  Error being_destroyed(Code::conflict, "sandbox " + record->id + " is being destroyed");
+  auto turn = waits_in_line ? record->turns.take()
+                            : record->turns.take_before_all(std::move(being_destroyed));
+  CO_TRY(auto held, co_await std::move(turn));
+  if (record->state == State::destroyed || record->ended_at) co_return Result<>();
+  if (reason == EndReason::expired) {
+    const auto deadline = record->deadline();
+    if (!deadline || *deadline > parts_.clock.boot()) {
+      parts_.reaper.schedule(record);
+      co_return Result<>();
+    }
+  }
+
+  CO_TRY(auto intent, co_await announce(record, reason));
+  auto destroyed = co_await destroy_on_driver(record);
+  if (!destroyed) {
+    record->is_doomed = true;
+    telemetry::log_warn("sandbox could not be destroyed, the sweeper will try again",
+                        {{"sandbox", record->id}, {"why", destroyed.error().message()}});
+    const std::string why = destroyed.error().message();
+    parts_.journal.settle_later(record, intent, store::IntentState::failed, why);
+    co_return std::move(destroyed).error().with("destroying sandbox " + record->id);
+  }
+  co_return co_await finish(record, intent, reason);
+}
+
+// Destroying goes on even if it cannot be journalled, or a full disk could never be emptied: it can be repeated, and
+// after a crash recovery finds a row whose sandbox is gone.
+Task<Intent> Destroyer::announce(RecordPtr record, EndReason reason) {
+  if (record->state != State::stopping) {
+    parts_.sandboxes.move_to(*record, State::stopping);
+  }
+  if (reason == EndReason::run_over) co_return Intent{};
+  std::vector<store::Change> more;
+  if (record->interrupted) {
+    more.push_back(store::EndIntent{record->interrupted->id, store::IntentState::undone, {}});
+    record->interrupted.reset();
+  }
+  const Op op = is_expiry(reason) ? Op::expire : Op::destroy;
+  auto begun = co_await parts_.journal.begin(record, op, std::move(more));
+  if (begun) co_return *begun;
+  telemetry::log_error("destruction could not be journalled",
+                       {{"sandbox", record->id}, {"why", begun.error().message()}});
+  co_return Intent{};
+}
+
+Task<> Destroyer::destroy_on_driver(RecordPtr record) {
+  if (!record->handle) {
+    CO_TRY(DriverSlot * slot, parts_.drivers.get_ready(record->driver));
+    auto attached = co_await slot->driver->attach(record->id);
+    if (!attached && attached.error().code() == Code::not_found) co_return Result<>();
+    if (!attached) co_return std::move(attached).error();
+    record->handle = *std::move(attached);
+  }
+  const auto handle = record->handle;
+  co_return co_await handle->destroy();
+}
+
+Task<> Destroyer::finish(RecordPtr record, Intent intent, EndReason reason) {
+  parts_.sandboxes.move_to(*record, State::destroyed);
+  record->ended_at = parts_.clock.wall();
+  record->is_doomed = false;
+  record->awaits_driver = false;
+  ++record->generation;
+  if (is_expiry(reason)) record->failure = "expired";
+  parts_.sandboxes.bury(record, is_expiry(reason) ? "has expired" : "was destroyed");
+  if (is_expiry(reason)) parts_.metrics.expirations.at().add();
+  telemetry::log_debug("sandbox destroyed",
+                       {{"sandbox", record->id}, {"expired", is_expiry(reason)}});
+
+  std::vector<store::Change> more;
+  if (record->run_intent != 0) {
+    more.push_back(store::EndIntent{record->run_intent, store::IntentState::done, {}});
+  }
+  if (reason == EndReason::run_over) {
+    parts_.journal.settle_later(record, intent, store::IntentState::done, {}, std::move(more));
+    co_return Result<>();
+  }
+  const auto again = more;
+  auto settled = co_await parts_.journal.settle(record, intent, store::IntentState::done, {},
+                                                std::move(more));
+  // It is gone whatever the store says, so a full disk is no failure of this call.
+  if (!settled) parts_.journal.settle_later(record, intent, store::IntentState::done, {}, again);
+  co_return Result<>();
+}
+
+}  // namespace atl

@@ -1,0 +1,32 @@
+// How sandboxes end: because somebody asked, because their time is over, or because a run is.
+#pragma once
+
+#include "core/parts.h"
+
+namespace atl {
+
+enum class EndReason : uint8_t {
+  asked,
+  expired,   // its deadline has passed; looked at again before acting
+  ended,     // the driver ended it at its deadline
+  run_over,  // journalled with the run itself, and nobody waits for the store
+};
+
+class Destroyer final {
+ public:
+  explicit Destroyer(Parts& parts) : parts_(parts) {}
+
+  // Once it returns nothing of the sandbox is left, and the record is buried. Calls that come at the same time join. If
+  // the driver cannot do it now, the record stays in State::stopping and is_doomed, for the sweeper.
+  Task<> destroy(RecordPtr record, EndReason reason);
+
+ private:
+  Task<> take_turn_and_end(RecordPtr record, EndReason reason);
+  Task<Intent> announce(RecordPtr record, EndReason reason);
+  Task<> destroy_on_driver(RecordPtr record);
+  Task<> finish(RecordPtr record, Intent intent, EndReason reason);
+
+  Parts& parts_;
+};
+
+}  // namespace atl

@@ -1,0 +1,243 @@
+// The engine: the life of every sandbox, from the journalled intent to the last trace swept away.
+//
+// Lives on the core loop and needs no locks. Each change of state is journalled in the store before it is acted on, so
+// that after `kill -9` recover() finds out what is really there, takes it up, and finishes or undoes what was half done.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/task.h"
+#include "driver/driver.h"
+#include "telemetry/stages.h"
+
+namespace atl {
+
+namespace store {
+class Store;
+}
+namespace telemetry {
+class Metrics;
+}
+
+enum class State : uint8_t { pending, starting, running, paused, stopping, stopped, destroyed, failed };
+BOOST_DESCRIBE_ENUM(State, pending, starting, running, paused, stopping, stopped, destroyed, failed)
+
+// How long a stage of a request took; in every answer, and after a failure in the error.
+using Stage = telemetry::Stage;
+
+// On whose behalf a call is made.
+struct Caller {
+  std::string tenant = "default";
+  std::string key_id;  // "" for the local socket and the embedded engine
+};
+
+struct CreateRequest {
+  std::string driver;   // "" = the router's choice
+  std::string profile;  // "" = default
+  std::string name;     // "" = none; unique per tenant, and creating the same name again gives the same sandbox
+  std::string user_id;
+  std::optional<std::chrono::seconds> ttl;
+  std::optional<std::chrono::seconds> idle;
+  std::map<std::string, std::string> labels;
+  std::map<std::string, std::string> env;
+  Resources resources;
+  std::optional<Isolation> min_isolation;
+  std::optional<Placement> placement;
+  std::optional<HostDirectory> workspace;
+  std::vector<HostDirectory> mounts;
+};
+
+// The same key with the same request gives the same answer; with another request, Code::idempotency_mismatch.
+struct Idempotency {
+  std::string key;
+  std::string request_hash;
+};
+
+struct SandboxView {
+  std::string id;
+  std::string name;
+  State state = State::pending;
+  std::string driver;
+  Isolation isolation = Isolation::none;
+  Placement placement = Placement::host;
+  std::string profile;
+  std::string user_id;
+  std::map<std::string, std::string> labels;
+  Resources resources;
+  WallTime created_at{};
+  std::optional<WallTime> expires_at;
+  std::optional<std::chrono::seconds> idle;
+  WallTime last_active_at{};
+  std::string failure;  // why it failed, when it did
+  std::vector<Stage> stages;
+};
+
+struct ListFilter {
+  std::optional<State> state;
+  std::string driver;
+  std::string name;
+  std::string user_id;
+  std::map<std::string, std::string> labels;
+  size_t limit = 100;   // at most 1,000
+  std::string cursor;   // from the page before
+};
+
+struct SandboxPage {
+  std::vector<SandboxView> sandboxes;
+  std::string next_cursor;  // "" = that was all
+};
+
+struct DriverView {
+  std::string name;
+  std::string summary;
+  bool available = false;
+  std::string unavailable_because;  // and what would help
+  std::string hint;
+  Capabilities capabilities;
+};
+
+struct RunResult {
+  ExecResult exec;
+  std::string driver;
+  Isolation isolation = Isolation::none;
+  std::vector<Stage> stages;
+};
+
+// Holds a sandbox's guest for the length of one call. While one is held the sandbox counts as active (its idle clock
+// stands still), and its memory stays valid even if somebody destroys the sandbox meanwhile.
+class GuestLease {
+ public:
+  GuestLease(std::shared_ptr<void> hold, Guest& guest) : hold_(std::move(hold)), guest_(&guest) {}
+  Guest* operator->() const { return guest_; }
+  Guest& operator*() const { return *guest_; }
+
+ private:
+  std::shared_ptr<void> hold_;
+  Guest* guest_;
+};
+
+// Told what a run does, as it does it. An error from either call ends the run at once: nobody is listening any more.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  // stdin and signals may also come by other ways, through guest() and the process's id.
+  virtual Task<> on_started(SandboxView view, std::shared_ptr<Process> process) = 0;
+  // Everything that Process::next() gives, the ExitStatus last. The process waits while this does.
+  virtual Task<> on_event(ProcessEvent event) = 0;
+};
+
+// Lets whoever waits for a run give it up, at any moment: its sandbox is destroyed at once and run() returns
+// Code::cancelled. Cancelling the coroutine that waits does the same.
+class RunStop final {
+ public:
+  void stop() {
+    stopped_ = true;
+    if (on_stop_) std::exchange(on_stop_, nullptr)();
+  }
+  bool stopped() const { return stopped_; }
+
+ private:
+  friend class Runs;
+  bool stopped_ = false;
+  std::function<void()> on_stop_;
+};
+
+enum class Ending : uint8_t {
+  leave_sandboxes,  // for the next daemon
+  end_sandboxes,
+};
+
+struct EngineOptions {
+  std::chrono::seconds default_ttl{3600};
+  std::chrono::seconds longest_ttl{7 * 24 * 3600};
+  std::chrono::seconds sweep_every{30};
+  size_t most_sandboxes = 10'000;
+  // What the store remembers of sandboxes that have ended.
+  size_t most_history = 10'000;
+  std::chrono::hours longest_history{7 * 24};
+  std::string boot_id;  // "" = as the kernel says
+};
+
+// A driver as wiring hands it over, in the order of preference.
+struct EngineDriver {
+  std::unique_ptr<Driver> driver;
+  std::string summary;
+};
+
+class Engine final : private DriverListener {
+ public:
+  // `store`, `metrics` and `clock` outlive the engine. Calls go on to their end even if whoever waits for them is
+  // cancelled; so destroy the engine after shut_down(), or when its loop runs no more.
+  Engine(asio::any_io_executor executor, store::Store& store, std::vector<EngineDriver> drivers,
+         telemetry::Metrics& metrics, const Clock& clock, EngineOptions options);
+  ~Engine() override;
+
+  // Probes the drivers, adopts what earlier daemons left, finishes or undoes half-done intents, then keeps the reaper
+  // and the sweeper running. Call once, before anything else.
+  Task<> recover();
+  // Stops the reaper and the sweeper, ends runs that are under way and waits for everything else that is; afterwards
+  // nothing new begins.
+  Task<> shut_down(Ending ending);
+
+  // The same name with the same request gives the same sandbox while that one lives, and creates that come at the same
+  // time join; with another request it is Code::already_exists, telling what differs. The values of `env` are nowhere
+  // but in memory and in the sandbox: after a restart of the daemon only their names are compared.
+  Task<SandboxView> create(Caller caller, CreateRequest request, std::optional<Idempotency> idempotency);
+  // By id or by name.
+  Result<SandboxView> get(const Caller& caller, std::string_view id_or_name);
+  Result<SandboxPage> list(const Caller& caller, const ListFilter& filter);
+  // Goes before everything that waits for the sandbox's turn. Where the driver does not answer, the sandbox stays in
+  // State::stopping and the sweeper goes on trying.
+  Task<> destroy(Caller caller, std::string id_or_name);
+
+  Task<SandboxView> stop(Caller caller, std::string id_or_name);
+  // Both give the driver the sandbox's environment as far as this daemon knows it. An empty SandboxSpec::env, and
+  // SandboxSpec without host directories, mean to a driver's recreate(): keep what you have.
+  Task<SandboxView> start(Caller caller, std::string id_or_name);
+  Task<SandboxView> recreate(Caller caller, std::string id_or_name);
+  // The time to live counts from now.
+  Task<SandboxView> renew(Caller caller, std::string id_or_name, std::optional<std::chrono::seconds> ttl);
+  Task<SandboxView> pause(Caller caller, std::string id_or_name);
+  Task<SandboxView> resume(Caller caller, std::string id_or_name);
+  Task<std::string> snapshot(Caller caller, std::string id_or_name, std::string name);
+  Task<std::vector<SandboxView>> fork(Caller caller, std::string id_or_name, size_t count);
+  Task<SandboxView> resize(Caller caller, std::string id_or_name, Resources resources);
+
+  // Fails with Code::conflict unless the sandbox runs.
+  Result<GuestLease> guest(const Caller& caller, std::string_view id_or_name);
+  Task<SandboxStats> stats(Caller caller, std::string id_or_name);
+
+  // Create, exec and destroy in one call; the sandbox is gone when it returns, whatever happened.
+  // Up to `keep` bytes of each stream are kept.
+  Task<RunResult> run(Caller caller, CreateRequest request, ExecRequest exec, std::string stdin_bytes, size_t keep,
+                      std::shared_ptr<RunStop> stop = nullptr);
+  // The same, with the output going to `observer`; the result has none.
+  Task<RunResult> run(Caller caller, CreateRequest request, ExecRequest exec, std::string stdin_bytes,
+                      std::shared_ptr<RunObserver> observer, std::shared_ptr<RunStop> stop = nullptr);
+
+  std::vector<DriverView> drivers() const;
+  // Of the store, for as long as that exists; what drivers mark their objects with. After recover().
+  const std::string& instance_id() const;
+
+  // What the timers call: ends what is due, and makes the world and the records agree. For tests and for operators who
+  // will not wait.
+  Task<> reap();
+  Task<> sweep();
+
+ private:
+  void on_ended(std::string id, EndedBy why) override;
+
+  struct Impl;
+  std::shared_ptr<Impl> impl_;  // shared with calls that are under way
+};
+
+}  // namespace atl

@@ -1,0 +1,106 @@
+#include "core/journal.h"
+
+#include "json/describe.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace atl {
+namespace {
+
+constexpr size_t kMostUnwritten = 100'000;
+
+// What lives on this host dies with its boot, so its rows need not outlive a power cut either: after one, the store may
+// lack the last of them, and the sweeper removes what they left on the disk.
+store::Durability durability_of(const SandboxRecord& record) {
+  return record.placement == Placement::host ? store::Durability::boot : store::Durability::disk;
+}
+
+std::string_view in_words(store::Durability durability) {
+  return durability == store::Durability::boot ? "boot" : "disk";
+}
+
+}  // namespace
+
+Journal::Journal(store::Store& store, telemetry::Metrics& metrics, const Clock& clock,
+                 std::string boot_id)
+    : store_(store),
+      metrics_(metrics),
+      clock_(clock),
+      boot_id_(std::move(boot_id)),
+      unwritten_(std::make_shared<std::vector<std::shared_ptr<Settlement>>>()) {}
+
+Task<Intent> Journal::begin(RecordPtr record, Op op, std::vector<store::Change> more) {
+  ++record->generation;
+  const Intent intent{++last_intent_, op};
+  store::Transaction transaction{durability_of(*record), std::move(more)};
+  transaction.changes.push_back(store::PutSandbox{to_row(*record, boot_id_)});
+  transaction.changes.push_back(
+      store::PutIntent{{.id = intent.id,
+                        .sandbox = record->id,
+                        .generation = record->generation,
+                        .op = std::string(json::name_of(op)),
+                        .created_at_ms = clock_.wall().time_since_epoch().count()}});
+  CO_TRY_OK(co_await commit(std::move(transaction)));
+  co_return intent;
+}
+
+Task<> Journal::note(RecordPtr record) {
+  store::Transaction transaction{durability_of(*record),
+                                 {store::PutSandbox{to_row(*record, boot_id_)}}};
+  co_return co_await commit(std::move(transaction));
+}
+
+Task<> Journal::settle(RecordPtr record, Intent intent, store::IntentState how, std::string error,
+                       std::vector<store::Change> more) {
+  const Settlement settlement{std::move(record), intent, how, std::move(error), std::move(more)};
+  auto transaction = to_transaction(settlement);
+  co_return co_await commit(std::move(transaction));
+}
+
+void Journal::settle_later(const RecordPtr& record, Intent intent, store::IntentState how,
+                           std::string error, std::vector<store::Change> more) {
+  enqueue(std::make_shared<Settlement>(
+      Settlement{record, intent, how, std::move(error), std::move(more)}));
+}
+
+void Journal::note_later(const RecordPtr& record) {
+  enqueue(std::make_shared<Settlement>(Settlement{.record = record}));
+}
+
+void Journal::retry_unwritten() {
+  for (auto& settlement : std::exchange(*unwritten_, {})) enqueue(std::move(settlement));
+}
+
+// The record is taken as it is now, so a late write never brings back an old state.
+store::Transaction Journal::to_transaction(const Settlement& settlement) const {
+  store::Transaction transaction{durability_of(*settlement.record), settlement.more};
+  transaction.changes.push_back(store::PutSandbox{to_row(*settlement.record, boot_id_)});
+  if (settlement.intent.id != 0) {
+    transaction.changes.push_back(
+        store::EndIntent{settlement.intent.id, settlement.how, settlement.error});
+  }
+  return transaction;
+}
+
+Task<> Journal::commit(store::Transaction transaction) {
+  const auto durability = in_words(transaction.durability);
+  const auto began = std::chrono::steady_clock::now();
+  CO_TRY_OK(co_await store_.commit(std::move(transaction)));
+  metrics_.store_commits.at(durability).add();
+  metrics_.store_commit_duration.at(durability).observe(std::chrono::steady_clock::now() - began);
+  co_return Result<>();
+}
+
+void Journal::enqueue(std::shared_ptr<Settlement> settlement) {
+  auto transaction = to_transaction(*settlement);
+  metrics_.store_commits.at(in_words(transaction.durability)).add();
+  auto on_done = [unwritten = unwritten_, settlement = std::move(settlement)](Result<> written) {
+    if (written) return;
+    telemetry::log_error("state could not be written",
+                         {{"sandbox", settlement->record->id}, {"why", written.error().message()}});
+    if (unwritten->size() < kMostUnwritten) unwritten->push_back(settlement);
+  };
+  store_.enqueue(std::move(transaction), std::move(on_done));
+}
+
+}  // namespace atl

@@ -1,0 +1,81 @@
+// The journal: what the engine is about to do, written before it does it, and how it went.
+#pragma once
+
+#include "core/sandbox_record.h"
+#include "store/store.h"
+
+namespace atl::telemetry {
+class Metrics;
+}
+
+namespace atl {
+
+enum class Op : uint8_t {
+  create,
+  run,
+  start,
+  stop,
+  recreate,
+  renew,
+  pause,
+  resume,
+  snapshot,
+  fork,
+  resize,
+  destroy,
+  expire,
+};
+BOOST_DESCRIBE_ENUM(Op, create, run, start, stop, recreate, renew, pause, resume, snapshot, fork,
+                    resize, destroy, expire)
+
+// An intent that is journalled and not settled yet.
+struct Intent {
+  int64_t id = 0;
+  Op op = Op::create;
+};
+
+class Journal final {
+ public:
+  // Everything given outlives the journal. `boot_id` tells this boot's deadlines from an earlier one's.
+  Journal(store::Store& store, telemetry::Metrics& metrics, const Clock& clock, std::string boot_id);
+
+  const std::string& boot_id() const { return boot_id_; }
+  void continue_after(int64_t last_intent) { last_intent_ = last_intent; }
+
+  // Writes the record as it is now, with a new generation, and the intent; `more` goes into the same transaction. If it
+  // fails, nothing has been written and nothing may be done.
+  Task<Intent> begin(RecordPtr record, Op op, std::vector<store::Change> more = {});
+  // Writes the record alone.
+  Task<> note(RecordPtr record);
+  // How it went, with the record as it is now.
+  Task<> settle(RecordPtr record, Intent intent, store::IntentState how, std::string error = {},
+                std::vector<store::Change> more = {});
+  // The same for those who do not wait. What could not be written is tried again by retry_unwritten(), and after a crash
+  // recovery finds out.
+  void settle_later(const RecordPtr& record, Intent intent, store::IntentState how,
+                    std::string error = {}, std::vector<store::Change> more = {});
+  void note_later(const RecordPtr& record);
+  void retry_unwritten();
+
+ private:
+  struct Settlement {
+    RecordPtr record;
+    Intent intent;
+    store::IntentState how = store::IntentState::done;
+    std::string error;
+    std::vector<store::Change> more;
+  };
+
+  store::Transaction to_transaction(const Settlement& settlement) const;
+  Task<> commit(store::Transaction transaction);
+  void enqueue(std::shared_ptr<Settlement> settlement);
+
+  store::Store& store_;
+  telemetry::Metrics& metrics_;
+  const Clock& clock_;
+  std::string boot_id_;
+  int64_t last_intent_ = 0;
+  std::shared_ptr<std::vector<std::shared_ptr<Settlement>>> unwritten_;  // shared with completions
+};
+
+}  // namespace atl

@@ -1,0 +1,31 @@
+#include "core/parts.h"
+
+#include <fstream>
+
+namespace atl {
+namespace {
+
+std::string kernel_boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  std::getline(file, text);
+  return text;
+}
+
+}  // namespace
+
+Parts::Parts(asio::any_io_executor on, store::Store& the_store, std::vector<EngineDriver> given,
+             telemetry::Metrics& the_metrics, const Clock& the_clock, EngineOptions the_options)
+    : executor(std::move(on)),
+      store(the_store),
+      metrics(the_metrics),
+      clock(the_clock),
+      options(std::move(the_options)),
+      drivers(std::move(given)),
+      sandboxes(the_metrics),
+      idempotency(the_clock),
+      journal(the_store, the_metrics, the_clock,
+              options.boot_id.empty() ? kernel_boot_id() : options.boot_id),
+      reaper(executor, the_clock) {}
+
+}  // namespace atl

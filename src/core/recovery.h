@@ -1,0 +1,49 @@
+// After a restart: takes up what is really there, and finishes or undoes what an earlier daemon was doing.
+//
+//   interrupted      the sandbox is there                     it is not
+//   create, fork     runs: kept; else destroyed               never happened
+//   run              destroyed                                over
+//   stop             stopped                                  failed
+//   start            runs: running; else stopped              failed
+//   recreate         runs: running; else recreated            failed
+//   destroy, expire  destroyed                                destroyed
+//   pause, resume    resumed, so that its state is known      failed
+//   renew            the driver is told the new deadline      failed
+//   snapshot, resize undone                                   failed
+//   nothing          as is; failed if it should run and       failed
+//                    does not
+//
+// Whatever is past its deadline is destroyed. Nothing is decided while the driver does not answer: the sandbox keeps its
+// state, and the sweeper asks again.
+#pragma once
+
+#include "core/destroyer.h"
+#include "core/parts.h"
+
+namespace atl {
+
+class Recovery final {
+ public:
+  Recovery(Parts& parts, Destroyer& destroyer) : parts_(parts), destroyer_(destroyer) {}
+
+  // Reads the store into the tables; nothing is settled yet.
+  Task<> load();
+  // Settles one sandbox, or leaves it with awaits_driver.
+  Task<> settle(RecordPtr record);
+
+ private:
+  Task<> settle_present(RecordPtr record, std::optional<Op> op);
+  Task<> settle_absent(RecordPtr record, std::optional<Op> op);
+  Task<> carry_on(RecordPtr record, std::optional<Op> op);
+  // Writes the outcome and ends what was interrupted.
+  Task<> conclude(RecordPtr record, State state, store::IntentState how, std::string failure = {});
+  // The record ends here, without anything left to destroy.
+  Task<> end(RecordPtr record, State state, store::IntentState how, std::string why);
+  bool is_expired(const SandboxRecord& record) const;
+  std::string why_gone(const SandboxRecord& record) const;
+
+  Parts& parts_;
+  Destroyer& destroyer_;
+};
+
+}  // namespace atl

@@ -1,0 +1,172 @@
+#include "core/request_check.h"
+
+#include <cmath>
+
+#include "base/ids.h"
+#include "base/text.h"
+
+namespace atl {
+namespace {
+
+constexpr size_t kMostText = 256;
+
+Error invalid(std::string_view field, std::string_view problem) {
+  return Error(Code::invalid_argument, std::string(field) + ": " + std::string(problem));
+}
+
+bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+bool is_plain(std::string_view text) {
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
+  }
+  return is_utf8(text);
+}
+
+bool is_label_name(std::string_view name) {
+  if (name.empty() || name.size() > 63) return false;
+  for (const char c : name) {
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '.' || c == '_' || c == '-' || c == '/';
+    if (!fine) return false;
+  }
+  return true;
+}
+
+Result<> check_labels(const std::map<std::string, std::string>& labels) {
+  if (labels.size() > kMostLabels) {
+    return invalid("labels", "there are " + std::to_string(labels.size()) + ", at most " +
+                                 std::to_string(kMostLabels) + " are allowed");
+  }
+  for (const auto& [name, value] : labels) {
+    if (!is_label_name(name)) {
+      return invalid("labels", "a name is 1 to 63 letters, digits and . _ - /; this one is not: " +
+                                   to_printable(name.substr(0, 80)));
+    }
+    if (value.size() > kMostText || !is_plain(value)) {
+      return invalid("labels." + name, "a value is text of at most 256 bytes");
+    }
+  }
+  return {};
+}
+
+Result<> check_env(const std::map<std::string, std::string>& env) {
+  if (env.size() > kMostEnv) {
+    return invalid("env", "there are " + std::to_string(env.size()) + " variables, at most " +
+                              std::to_string(kMostEnv) + " are allowed");
+  }
+  size_t bytes = 0;
+  for (const auto& [name, value] : env) {
+    bytes += name.size() + value.size() + 2;
+    if (name.empty()) return invalid("env", "a variable has no name");
+    if (name.find('=') != std::string::npos || has_nul(name) || !is_utf8(name)) {
+      return invalid("env", "a name is text without '=' and NUL; this one is not: " +
+                                to_printable(name.substr(0, 80)));
+    }
+    // The value may be a secret, so it is not shown.
+    if (has_nul(value)) return invalid("env." + name, "the value has a NUL in it");
+  }
+  if (bytes > kMostEnvBytes) {
+    return invalid("env", "it takes " + std::to_string(bytes) + " bytes, at most " +
+                              std::to_string(kMostEnvBytes) + " are allowed");
+  }
+  return {};
+}
+
+Result<> check_whole(std::string_view field, const std::optional<int64_t>& value, int64_t most) {
+  if (!value || (*value > 0 && *value <= most)) return {};
+  return invalid(field, std::to_string(*value) + " is not between 1 and " + std::to_string(most));
+}
+
+Result<> check_directory(std::string_view field, const HostDirectory& directory) {
+  if (!directory.directory) return invalid(field, "the host directory is not open");
+  const std::string& path = directory.guest_path;
+  const bool inside = path.starts_with('/') && !has_nul(path) && path.size() < 4096 &&
+                      (path + "/").find("/../") == std::string::npos;
+  if (!inside) return invalid(field, "the path in the sandbox is absolute and has no ..");
+  return {};
+}
+
+}  // namespace
+
+Result<> check_ttl(std::chrono::seconds ttl, const EngineOptions& options) {
+  if (ttl.count() > 0 && ttl <= options.longest_ttl) return {};
+  return invalid("ttl_s", std::to_string(ttl.count()) + " is not between 1 and " +
+                              std::to_string(options.longest_ttl.count()));
+}
+
+Result<> check_resources(const Resources& resources) {
+  constexpr double kMostCpu = 1'024;
+  if (const auto& cpu = resources.cpu; cpu && !(*cpu > 0 && *cpu <= kMostCpu)) {
+    return invalid("resources.cpu", "it is more than 0 and at most 1024 cores");
+  }
+  TRY_OK(check_whole("resources.memory_mb", resources.memory_mb, int64_t{16} << 20));
+  TRY_OK(check_whole("resources.pids", resources.pids, int64_t{4} << 20));
+  return check_whole("resources.disk_mb", resources.disk_mb, int64_t{1} << 30);
+}
+
+Result<> check_create(const CreateRequest& request, const EngineOptions& options) {
+  if (!request.profile.empty() && request.profile != "default") {
+    return Error(Code::not_found,
+                 "no profile is called " + to_printable(request.profile.substr(0, 80)))
+        .with_hint("known: default");
+  }
+  if (!request.name.empty()) {
+    auto named = check_sandbox_name(request.name);
+    if (!named) return std::move(named).error().with("name");
+  }
+  if (request.user_id.size() > kMostText || !is_plain(request.user_id)) {
+    return invalid("user_id", "it is text of at most 256 bytes");
+  }
+  if (request.ttl) TRY_OK(check_ttl(*request.ttl, options));
+  if (request.idle && (request.idle->count() <= 0 || *request.idle > options.longest_ttl)) {
+    return invalid("idle_s", std::to_string(request.idle->count()) + " is not between 1 and " +
+                                 std::to_string(options.longest_ttl.count()));
+  }
+  TRY_OK(check_labels(request.labels));
+  TRY_OK(check_env(request.env));
+  TRY_OK(check_resources(request.resources));
+  if (request.mounts.size() > kMostMounts) {
+    return invalid("mounts", "at most " + std::to_string(kMostMounts) + " are allowed");
+  }
+  for (const auto& mount : request.mounts) TRY_OK(check_directory("mounts", mount));
+  if (request.workspace && !request.workspace->directory) {
+    return invalid("workspace", "the host directory is not open");
+  }
+  return {};
+}
+
+Result<> check_idempotency(const Idempotency& idempotency) {
+  const std::string& key = idempotency.key;
+  if (!key.empty() && key.size() <= 255 && is_plain(key)) return {};
+  return invalid("Idempotency-Key", "it is text of 1 to 255 bytes");
+}
+
+Result<> check_exec(const ExecRequest& request) {
+  if (request.argv.empty() || request.argv[0].empty()) {
+    return invalid("argv", "there is no command");
+  }
+  if (request.argv.size() > kMostArguments) {
+    return invalid("argv", "at most " + std::to_string(kMostArguments) + " arguments are allowed");
+  }
+  size_t bytes = 0;
+  for (const auto& argument : request.argv) {
+    bytes += argument.size() + 1;
+    if (has_nul(argument)) return invalid("argv", "an argument has a NUL in it");
+  }
+  if (bytes > kMostArgumentBytes) {
+    return invalid("argv", "it takes " + std::to_string(bytes) + " bytes, at most " +
+                               std::to_string(kMostArgumentBytes) + " are allowed");
+  }
+  TRY_OK(check_env(request.env));
+  if (has_nul(request.cwd) || request.cwd.size() >= 4096) {
+    return invalid("cwd", "it is a path of less than 4096 bytes without NUL");
+  }
+  if (has_nul(request.user) || request.user.size() > kMostText) {
+    return invalid("user", "it is a name of at most 256 bytes");
+  }
+  if (request.timeout.count() < 0) return invalid("timeout_ms", "it is negative");
+  return {};
+}
+
+}  // namespace atl

@@ -1,0 +1,23 @@
+// What requests may look like, before anything is done about them. Errors are Code::invalid_argument, name the field and
+// say what would do.
+#pragma once
+
+#include "core/engine.h"
+
+namespace atl {
+
+inline constexpr size_t kMostLabels = 64;
+inline constexpr size_t kMostEnv = 1'000;
+inline constexpr size_t kMostEnvBytes = 512 * 1024;
+inline constexpr size_t kMostMounts = 32;
+inline constexpr size_t kMostArguments = 4'096;
+inline constexpr size_t kMostArgumentBytes = 1024 * 1024;
+
+Result<> check_create(const CreateRequest& request, const EngineOptions& options);
+Result<> check_ttl(std::chrono::seconds ttl, const EngineOptions& options);
+Result<> check_resources(const Resources& resources);
+Result<> check_idempotency(const Idempotency& idempotency);
+// For exec in a sandbox, too: argv, env, cwd and user; not whether the command exists.
+Result<> check_exec(const ExecRequest& request);
+
+}  // namespace atl

@@ -1,0 +1,120 @@
+#include "core/runs.h"
+
+#include "core/request_check.h"
+#include "json/describe.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace atl {
+namespace {
+
+constexpr size_t kStdinPiece = 64 * 1024;
+
+// Beside the output, so that a process that does not read cannot keep its output from us. A process that closes its
+// stdin early is no error.
+Task<> feed(std::shared_ptr<Process> process, std::string bytes) {
+  for (size_t at = 0; at < bytes.size(); at += kStdinPiece) {
+    std::string piece = bytes.substr(at, kStdinPiece);
+    auto written = co_await process->write_stdin(std::move(piece));
+    if (!written) co_return Result<>();
+  }
+  auto closed = co_await process->close_stdin();
+  static_cast<void>(closed);
+  co_return Result<>();
+}
+
+// While it lives the sandbox counts as used.
+class InUse final {
+ public:
+  explicit InUse(RecordPtr record) : record_(std::move(record)) { ++record_->leases; }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+  ~InUse() { --record_->leases; }
+
+ private:
+  RecordPtr record_;
+};
+
+}  // namespace
+
+Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec,
+                          std::string stdin_bytes, RunOutput output, std::shared_ptr<RunStop> stop,
+                          std::weak_ptr<void> keep_alive) {
+  telemetry::StageTimer timer(parts_.clock);
+  CO_TRY_OK(check_exec(exec));
+  CO_TRY(const auto record, co_await creator_.create_for_run(caller, std::move(request), timer));
+  const InUse in_use(record);
+  timer.skip();
+  stop->on_stop_ = [this, record, keep_alive] {
+    const auto alive = keep_alive.lock();
+    if (!alive) return;
+    spawn(parts_.executor, destroyer_.destroy(record, EndReason::asked), [alive](Result<>) {});
+  };
+
+  Result<ExecResult> executed = Error(Code::cancelled, "the run was given up");
+  if (!stop->stopped()) {
+    executed = co_await execute(record, std::move(exec), std::move(stdin_bytes), std::move(output));
+  }
+  timer.mark("exec");
+  stop->on_stop_ = nullptr;
+  auto destroyed = co_await destroyer_.destroy(record, EndReason::run_over);
+  timer.mark("destroy");
+  if (!destroyed) {
+    telemetry::log_warn("a run's sandbox is left over, the sweeper will destroy it",
+                        {{"sandbox", record->id}, {"why", destroyed.error().message()}});
+  }
+  if (!executed) co_return explain(*record, *stop, std::move(executed).error());
+
+  const auto& status = executed->status;
+  parts_.metrics.execs.at(record->driver, json::name_of(status.reason)).add();
+  parts_.metrics.exec_duration.at(record->driver).observe(status.duration);
+  RunResult result{.exec = *std::move(executed),
+                   .driver = record->driver,
+                   .isolation = record->isolation,
+                   .stages = record->stages};
+  for (const auto& stage : timer.stages()) result.stages.push_back(stage);
+  co_return result;
+}
+
+Error Runs::explain(const SandboxRecord& record, const RunStop& stop, Error error) const {
+  if (stop.stopped()) return Error(Code::cancelled, "the run was given up");
+  if (record.failure == "expired") {
+    return Error(Code::deadline_exceeded, "the run's time to live is over")
+        .with_hint("give it a longer ttl_s")
+        .at_stage("exec");
+  }
+  return std::move(error).at_stage("exec");
+}
+
+Task<ExecResult> Runs::execute(RecordPtr record, ExecRequest exec, std::string stdin_bytes,
+                               RunOutput output) {
+  if (output.observer) {
+    co_return co_await observe(record, std::move(exec), std::move(stdin_bytes),
+                               std::move(output.observer));
+  }
+  const auto handle = record->handle;
+  co_return co_await exec_collect(handle->guest(), std::move(exec), std::move(stdin_bytes),
+                                  output.keep);
+}
+
+Task<ExecResult> Runs::observe(RecordPtr record, ExecRequest exec, std::string stdin_bytes,
+                               std::shared_ptr<RunObserver> observer) {
+  const auto handle = record->handle;
+  if (!stdin_bytes.empty()) exec.stdin_mode = StdinMode::open;
+  CO_TRY(auto started, co_await handle->guest().start(std::move(exec)));
+  const std::shared_ptr<Process> process = std::move(started);
+  SandboxView view = record->view();
+  CO_TRY_OK(co_await observer->on_started(std::move(view), process));
+  if (!stdin_bytes.empty()) spawn(parts_.executor, feed(process, std::move(stdin_bytes)));
+  for (;;) {
+    CO_TRY(auto event, co_await process->next());
+    ExecResult result;
+    const auto* status = std::get_if<ExitStatus>(&event);
+    const bool ended = status != nullptr;
+    if (ended) result.status = *status;
+    CO_TRY_OK(co_await observer->on_event(std::move(event)));
+    if (ended) co_return result;
+  }
+}
+
+}  // namespace atl

@@ -1,0 +1,39 @@
+// A run: create, exec and destroy in one call. One awaited write to the store, none of them waiting for the disk.
+#pragma once
+
+#include "core/creator.h"
+#include "core/destroyer.h"
+#include "core/parts.h"
+
+namespace atl {
+
+// Where the output of a run goes.
+struct RunOutput {
+  size_t keep = 0;                        // of each stream, when there is no observer
+  std::shared_ptr<RunObserver> observer;  // null = collect
+};
+
+class Runs final {
+ public:
+  Runs(Parts& parts, Creator& creator, Destroyer& destroyer)
+      : parts_(parts), creator_(creator), destroyer_(destroyer) {}
+
+  // `keep_alive` owns the engine's parts; what stop() starts holds on to it.
+  Task<RunResult> run(Caller caller, CreateRequest request, ExecRequest exec,
+                      std::string stdin_bytes, RunOutput output, std::shared_ptr<RunStop> stop,
+                      std::weak_ptr<void> keep_alive);
+
+ private:
+  Task<ExecResult> execute(RecordPtr record, ExecRequest exec, std::string stdin_bytes,
+                           RunOutput output);
+  Task<ExecResult> observe(RecordPtr record, ExecRequest exec, std::string stdin_bytes,
+                           std::shared_ptr<RunObserver> observer);
+  // What a failed exec means to whoever waits for the run.
+  Error explain(const SandboxRecord& record, const RunStop& stop, Error error) const;
+
+  Parts& parts_;
+  Creator& creator_;
+  Destroyer& destroyer_;
+};
+
+}  // namespace atl

@@ -1,0 +1,139 @@
+#include "core/sandbox_table.h"
+
+#include <charconv>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "core/transitions.h"
+#include "json/describe.h"
+#include "telemetry/metrics.h"
+
+namespace atl {
+namespace {
+
+constexpr size_t kMostEpitaphs = 4'096;
+constexpr size_t kLargestPage = 1'000;
+
+std::pair<int64_t, std::string> age_of(const SandboxRecord& record) {
+  return {record.created_at.time_since_epoch().count(), record.id};
+}
+
+bool matches(const SandboxRecord& record, const ListFilter& filter) {
+  if (filter.state && record.state != *filter.state) return false;
+  if (!filter.driver.empty() && record.driver != filter.driver) return false;
+  if (!filter.name.empty() && record.name != filter.name) return false;
+  if (!filter.user_id.empty() && record.asked.user_id != filter.user_id) return false;
+  for (const auto& [name, value] : filter.labels) {
+    const auto found = record.asked.labels.find(name);
+    if (found == record.asked.labels.end() || found->second != value) return false;
+  }
+  return true;
+}
+
+// "<created_at in ms>-<id>" of the last one on the page before.
+Result<std::pair<int64_t, std::string>> parse_cursor(const std::string& cursor) {
+  int64_t created_at = 0;
+  const char* end = cursor.data() + cursor.size();
+  const auto [rest, error] = std::from_chars(cursor.data(), end, created_at);
+  if (error != std::errc() || rest == end || *rest != '-' || cursor.size() > 100) {
+    return Error(Code::invalid_argument, "cursor: no page gave this one")
+        .with_hint("use next_cursor of the page before, as it is");
+  }
+  return std::pair(created_at, std::string(rest + 1, end));
+}
+
+}  // namespace
+
+void SandboxTable::insert(const RecordPtr& record) {
+  ATOLL_CHECK(by_id_.emplace(record->id, record).second);
+  by_age_.emplace(age_of(*record), record);
+  if (!record->name.empty()) {
+    ATOLL_CHECK(by_name_.emplace(Name(record->tenant, record->name), record).second);
+  }
+  metrics_.sandboxes.at(json::name_of(record->state)).add(1);
+}
+
+void SandboxTable::bury(const RecordPtr& record, std::string epitaph) {
+  if (by_id_.erase(record->id) == 0) return;
+  by_age_.erase(age_of(*record));
+  if (!record->name.empty()) by_name_.erase(Name(record->tenant, record->name));
+  metrics_.sandboxes.at(json::name_of(record->state)).add(-1);
+
+  epitaphs_[record->id] = {record->tenant, std::move(epitaph)};
+  buried_.push_back(record->id);
+  if (buried_.size() > kMostEpitaphs) {
+    epitaphs_.erase(buried_.front());
+    buried_.pop_front();
+  }
+}
+
+void SandboxTable::move_to(SandboxRecord& record, State state) {
+  ATOLL_CHECK(is_legal(record.state, state));
+  set_state(record, state);
+}
+
+void SandboxTable::take_back(SandboxRecord& record, State state) { set_state(record, state); }
+
+void SandboxTable::set_state(SandboxRecord& record, State state) {
+  metrics_.sandboxes.at(json::name_of(record.state)).add(-1);
+  record.state = state;
+  metrics_.sandboxes.at(json::name_of(record.state)).add(1);
+}
+
+RecordPtr SandboxTable::find(std::string_view id) const {
+  const auto found = by_id_.find(std::string(id));
+  return found == by_id_.end() ? nullptr : found->second;
+}
+
+RecordPtr SandboxTable::find_name(const std::string& tenant, const std::string& name) const {
+  const auto found = by_name_.find(Name(tenant, name));
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+Result<RecordPtr> SandboxTable::get(const Caller& caller, std::string_view id_or_name) const {
+  const std::string key(id_or_name);
+  if (const auto found = by_id_.find(key);
+      found != by_id_.end() && found->second->tenant == caller.tenant) {
+    return found->second;
+  }
+  if (auto named = find_name(caller.tenant, key)) return named;
+  if (const auto ended = epitaphs_.find(key);
+      ended != epitaphs_.end() && ended->second.tenant == caller.tenant) {
+    return Error(Code::not_found, "sandbox " + key + " " + ended->second.words);
+  }
+  return Error(Code::not_found,
+               "no sandbox is called " + to_printable(id_or_name.substr(0, 80)))
+      .with_hint("list the sandboxes that there are");
+}
+
+std::vector<RecordPtr> SandboxTable::all() const {
+  std::vector<RecordPtr> records;
+  records.reserve(by_age_.size());
+  for (const auto& [age, record] : by_age_) records.push_back(record);
+  return records;
+}
+
+Result<SandboxPage> SandboxTable::list(const Caller& caller, const ListFilter& filter) const {
+  if (filter.limit == 0 || filter.limit > kLargestPage) {
+    return Error(Code::invalid_argument, "limit: it is between 1 and 1000");
+  }
+  auto at = by_age_.begin();
+  if (!filter.cursor.empty()) {
+    TRY(const auto last, parse_cursor(filter.cursor));
+    at = by_age_.upper_bound(last);
+  }
+  SandboxPage page;
+  for (; at != by_age_.end(); ++at) {
+    const SandboxRecord& record = *at->second;
+    if (record.tenant != caller.tenant || !matches(record, filter)) continue;
+    if (page.sandboxes.size() == filter.limit) {
+      const SandboxView& last = page.sandboxes.back();
+      page.next_cursor = std::to_string(last.created_at.time_since_epoch().count()) + "-" + last.id;
+      break;
+    }
+    page.sandboxes.push_back(record.view());
+  }
+  return page;
+}
+
+}  // namespace atl

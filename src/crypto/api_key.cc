@@ -1,0 +1,34 @@
+#include "crypto/api_key.h"
+
+#include <array>
+#include <cstdint>
+
+#include "base/ids.h"
+#include "crypto/hash.h"
+
+namespace atl::crypto {
+namespace {
+
+constexpr std::string_view kAlphabet =
+    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+constexpr size_t kLength = 43;  // of log2(62) = 5.954 bits each: 256.03 bits
+
+}  // namespace
+
+std::string make_api_key() {
+  std::string key = "atk_";
+  const size_t whole = key.size() + kLength;
+  std::array<uint8_t, 64> pool;
+  while (key.size() < whole) {
+    fill_random(pool);
+    for (const uint8_t byte : pool) {
+      // 248 is the largest multiple of 62 in a byte: what lies above would favour the first digits.
+      if (byte < 248 && key.size() < whole) key += kAlphabet[byte % kAlphabet.size()];
+    }
+  }
+  return key;
+}
+
+std::string hash_api_key(std::string_view key) { return sha256_hex(key); }
+
+}  // namespace atl::crypto

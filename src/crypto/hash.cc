@@ -1,0 +1,48 @@
+#include "crypto/hash.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+
+#include "base/check.h"
+#include "base/ids.h"
+
+namespace atl::crypto {
+namespace {
+
+// Fetched once and kept: looking an algorithm up by name costs more than hashing a short text.
+const EVP_MD* sha256_method() {
+  static const EVP_MD* const method = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  ATOLL_CHECK(method != nullptr);
+  return method;
+}
+
+}  // namespace
+
+Digest sha256(std::string_view bytes) {
+  Digest digest;
+  unsigned length = 0;
+  ATOLL_CHECK(EVP_Digest(bytes.data(), bytes.size(), digest.data(), &length, sha256_method(),
+                         nullptr) == 1);
+  ATOLL_CHECK(length == digest.size());
+  return digest;
+}
+
+std::string sha256_hex(std::string_view bytes) { return to_hex(sha256(bytes)); }
+
+Digest hmac_sha256(std::string_view key, std::string_view bytes) {
+  Digest digest;
+  size_t length = 0;
+  // An empty key is legal, a null pointer is not.
+  const char* key_bytes = key.empty() ? "" : key.data();
+  ATOLL_CHECK(EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, key_bytes, key.size(),
+                        reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+                        digest.data(), digest.size(), &length) != nullptr);
+  ATOLL_CHECK(length == digest.size());
+  return digest;
+}
+
+bool constant_time_equal(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+}  // namespace atl::crypto

@@ -1,0 +1,78 @@
+// What a driver can do on this host, as probed: the router decides on these values alone.
+#pragma once
+
+#include <boost/describe/enum.hpp>
+#include <boost/describe/class.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace atl {
+
+// Ordered, weakest first. The level belongs to driver and runtime, and is what was probed, not what was hoped.
+enum class Isolation : uint8_t { none, process, container, sentry, vm };
+BOOST_DESCRIBE_ENUM(Isolation, none, process, container, sentry, vm)
+
+// Where the code runs: on this host, on machines of ours, or at somebody else's.
+enum class Placement : uint8_t { host, own, third_party };
+BOOST_DESCRIBE_ENUM(Placement, host, own, third_party)
+
+// Whether a limit holds for the whole sandbox, only for each process in it, or not at all.
+enum class Limit : uint8_t { none, per_process, enforced };
+BOOST_DESCRIBE_ENUM(Limit, none, per_process, enforced)
+
+// Whether killing a tree reaches a process that tries to get away.
+enum class KillTree : uint8_t { best_effort, sure };
+BOOST_DESCRIBE_ENUM(KillTree, best_effort, sure)
+
+// What a pause keeps.
+enum class Pause : uint8_t { none, processes, memory };
+BOOST_DESCRIBE_ENUM(Pause, none, processes, memory)
+
+// What the driver can do about the guest's network: nothing, cut it off, or rules per sandbox.
+enum class NetworkControl : uint8_t { none, deny, rules };
+BOOST_DESCRIBE_ENUM(NetworkControl, none, deny, rules)
+
+struct LimitSupport {
+  Limit cpu = Limit::none;
+  Limit memory = Limit::none;
+  Limit pids = Limit::none;
+  Limit disk = Limit::none;
+  Limit open_files = Limit::none;
+  Limit output = Limit::none;
+  Limit wall_time = Limit::none;
+};
+BOOST_DESCRIBE_STRUCT(LimitSupport, (), (cpu, memory, pids, disk, open_files, output, wall_time))
+
+struct Capabilities {
+  Isolation isolation = Isolation::none;
+  Placement placement = Placement::host;
+  LimitSupport limits;
+  KillTree kill_tree = KillTree::best_effort;
+  NetworkControl network = NetworkControl::none;
+  Pause pause = Pause::none;
+  bool snapshot = false;
+  bool fork = false;
+  bool resize = false;
+  bool pty = false;
+  bool watch = false;
+  bool ports = false;
+  bool gpu = false;
+  bool direct_stdio = false;  // the caller's own descriptors become the process's stdio
+  bool own_root = false;      // the sandbox has its own file system root, in which /workspace is real
+  // How a directory of the host can appear in the sandbox.
+  bool host_dir_ro = false;
+  bool host_dir_rw = false;
+  bool host_dir_cow = false;
+  std::optional<int64_t> max_lifetime_s;
+  std::optional<double> price_per_hour;  // in US dollars, for the default size
+  double typical_start_ms = 0;
+  std::vector<std::string> not_protected;  // plain sentences: what this driver does not protect
+};
+BOOST_DESCRIBE_STRUCT(Capabilities, (),
+                      (isolation, placement, limits, kill_tree, network, pause, snapshot, fork, resize, pty, watch,
+                       ports, gpu, direct_stdio, own_root, host_dir_ro, host_dir_rw, host_dir_cow, max_lifetime_s,
+                       price_per_hour, typical_start_ms, not_protected))
+
+}  // namespace atl

@@ -1,0 +1,96 @@
+// The contract between Atoll and whatever really runs the code.
+//
+// Two small interfaces carry the whole system: Driver makes sandboxes, Sandbox is a handle to one. Everything lives on
+// the core loop.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/task.h"
+#include "driver/capabilities.h"
+#include "driver/guest.h"
+#include "driver/spec.h"
+
+namespace atl {
+
+struct SandboxStats {
+  uint64_t processes = 0;
+  Micros cpu{0};
+  uint64_t memory_bytes = 0;
+  uint64_t workspace_bytes = 0;
+  Micros age{0};
+};
+
+// One sandbox. Dropping the handle does not end the sandbox; destroy() does. What the driver did not declare in its
+// Capabilities answers Code::unsupported, which is what the defaults here do.
+class Sandbox {
+ public:
+  virtual ~Sandbox() = default;
+
+  virtual const std::string& id() const = 0;
+  // False once its processes are gone (stopped, expired, killed) though its workspace may still be there.
+  virtual bool is_running() const = 0;
+  // Valid as long as this handle.
+  virtual Guest& guest() = 0;
+  virtual Task<SandboxStats> stats() = 0;
+
+  // Ends every process and keeps the workspace; recreate() goes on from there.
+  virtual Task<> stop() = 0;
+  // Same id, same workspace, fresh processes. Works everywhere, on a running sandbox too.
+  virtual Task<> recreate(SandboxSpec spec) = 0;
+  // Moves the moment at which the driver ends the sandbox by itself (Clock::boot(); zero = never).
+  virtual Task<> renew(Micros expires_at) = 0;
+  // Idempotent. Once it returns nothing of the sandbox is left on the backend.
+  virtual Task<> destroy() = 0;
+
+  virtual Task<> pause();
+  virtual Task<> resume();
+  virtual Task<std::string> snapshot(std::string name);
+  virtual Task<std::vector<std::string>> fork(std::vector<SandboxSpec> children);
+  virtual Task<> resize(Resources resources);
+};
+
+enum class EndedBy : uint8_t { expiry, death };
+
+// Told when a sandbox ends without anybody having asked: its time was up, or its first process died.
+class DriverListener {
+ public:
+  virtual ~DriverListener() = default;
+  virtual void on_ended(std::string id, EndedBy why) = 0;
+};
+
+class Driver {
+ public:
+  virtual ~Driver() = default;
+
+  // Set once, before the first create; outlives the driver.
+  void set_listener(DriverListener* listener) { listener_ = listener; }
+
+  virtual std::string_view name() const = 0;
+
+  // Asks the host or the remote end what works here. Code::unavailable means: skip this driver for now; the hint says
+  // what would make it work.
+  virtual Task<Capabilities> probe() = 0;
+
+  // On failure or cancellation nothing is left behind. Where that cannot be known (a remote answer was lost) the
+  // doubtful object shows up in list(), and the sweeper destroys it.
+  virtual Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec) = 0;
+
+  // Takes up a sandbox that an earlier daemon made; Code::not_found when it no longer exists. A sandbox whose processes
+  // have ended but whose workspace is there is attached too, with is_running() false.
+  virtual Task<std::unique_ptr<Sandbox>> attach(std::string id) = 0;
+
+  // Everything of ours that exists on the backend, for the sweeper; also what no store knows.
+  virtual Task<std::vector<std::string>> list() = 0;
+
+  // Destroys by id what list() showed and nobody knows.
+  virtual Task<> destroy_orphan(std::string id) = 0;
+
+ protected:
+  DriverListener* listener_ = nullptr;
+};
+
+}  // namespace atl

@@ -1,0 +1,114 @@
+// A driver that runs nothing: an interface-complete backend in memory, for tests.
+//
+//   auto host = FakeHost::make("microvm", Isolation::vm);
+//   host->down();
+//   auto driver = make_fake_driver(host);
+//
+// The host is the backend: it outlives drivers and engines, so a second driver over the same host finds what the first
+// one made, as after a restart. Faults are set on the host; every call that reaches it is in `calls`.
+//
+// Commands: true, false, exit N, echo WORDS…, cat (its stdin, or the files named), env, sleep (until it is killed; with
+// a timeout its time is up at once). Anything else ends with 127.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/event.h"
+#include "driver/driver.h"
+
+namespace atl {
+
+class FakeDriver;
+struct FakeProcess;
+
+struct FakeFile {
+  FileKind kind = FileKind::file;
+  std::string bytes;
+  uint32_t mode = 0644;
+};
+
+// One sandbox of the host.
+struct FakeBox {
+  std::string id;
+  bool exists = true;
+  bool running = true;
+  bool paused = false;
+  SandboxSpec spec;
+  std::map<std::string, FakeFile> files;  // by absolute path; "/workspace" is there from the beginning
+  std::map<ProcessId, std::shared_ptr<FakeProcess>> processes;
+  ProcessId last_process = 0;
+
+  // Whoever waits for one of its processes is told that the sandbox went away.
+  void end_processes();
+};
+
+class FakeHost final {
+ public:
+  static std::shared_ptr<FakeHost> make(std::string name = "fake",
+                                        Isolation isolation = Isolation::container);
+
+  const std::string& name() const { return name_; }
+
+  // What probe() reports; set it before the engine probes.
+  Capabilities capabilities;
+
+  // Every call answers Code::unavailable until up().
+  void down() { down_ = true; }
+  void up() { down_ = false; }
+  // The next `count` calls of `call` ("create", "destroy", "stop", …) fail with `error`.
+  void fail(std::string call, Error error, int count = 1);
+  // Calls of `call` wait, before they do anything, until release(call).
+  void hold(const std::string& call);
+  void release(const std::string& call);
+
+  // The sandbox ends by itself, and whoever listens is told. An expired one keeps its workspace until it is destroyed.
+  void end(const std::string& id, EndedBy why);
+  // The same while nobody listens, as when the daemon is away.
+  void end_unheard(const std::string& id);
+  // Something of ours that no store knows.
+  void add_orphan(const std::string& id);
+  // Nothing of the sandbox is left, and nobody was told.
+  void lose(const std::string& id) { boxes.erase(id); }
+
+  bool has(const std::string& id) const { return boxes.contains(id); }
+  bool is_running(const std::string& id) const { return has(id) && boxes.at(id)->running; }
+  std::vector<std::string> ids() const;
+
+  // "create sbx1", in the order of calling.
+  std::vector<std::string> calls;
+  size_t count(std::string_view call) const;
+
+  std::map<std::string, std::shared_ptr<FakeBox>> boxes;
+
+  // Awaited before and after each call takes effect ("create before", "create after"); what it returns as an error the
+  // call returns. A hook that never returns stands for the daemon's death at that point.
+  std::function<Task<>(std::string)> on_step;
+
+ private:
+  friend class FakeDriver;
+  friend class FakeSandbox;
+  struct Fault {
+    Error error;
+    int count = 0;
+  };
+
+  FakeHost(std::string name, Isolation isolation);
+  // What every call goes through first: journal, faults, holds.
+  Task<> enter(std::string call, std::string id);
+  Task<> leave(std::string call);
+
+  std::string name_;
+  bool down_ = false;
+  std::map<std::string, Fault> faults_;
+  std::map<std::string, std::shared_ptr<Event>> holds_;
+  std::vector<std::string> to_hold_;
+  FakeDriver* driver_ = nullptr;  // the one that was made last
+};
+
+std::unique_ptr<Driver> make_fake_driver(std::shared_ptr<FakeHost> host);
+
+}  // namespace atl

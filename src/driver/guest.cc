@@ -1,0 +1,55 @@
+#include "driver/guest.h"
+
+#include <boost/asio/this_coro.hpp>
+
+namespace atl {
+namespace {
+
+constexpr size_t kStdinPiece = 64 * 1024;
+
+void keep_bounded(std::string& kept, std::string_view bytes, size_t keep, bool& truncated) {
+  const size_t room = keep - std::min(keep, kept.size());
+  kept += bytes.substr(0, room);
+  if (bytes.size() > room) truncated = true;
+}
+
+// A process that stops reading must not keep its result from us, so stdin is fed beside the collecting, not before it.
+// A broken pipe is the process's own choice and no error of the exec.
+Task<> feed_stdin(std::shared_ptr<Process> process, std::string bytes) {
+  for (size_t at = 0; at < bytes.size(); at += kStdinPiece) {
+    std::string piece = bytes.substr(at, kStdinPiece);
+    auto written = co_await process->write_stdin(std::move(piece));
+    if (!written) co_return Result<>();
+  }
+  auto closed = co_await process->close_stdin();
+  static_cast<void>(closed);
+  co_return Result<>();
+}
+
+}  // namespace
+
+Task<ExecResult> exec_collect(Guest& guest, ExecRequest request, std::string stdin_bytes, size_t keep) {
+  if (!stdin_bytes.empty()) request.stdin_mode = StdinMode::open;
+  CO_TRY(auto started, co_await guest.start(std::move(request)));
+  std::shared_ptr<Process> process = std::move(started);  // shared with the feeder, which may end later
+  if (!stdin_bytes.empty()) {
+    const auto executor = co_await asio::this_coro::executor;
+    spawn(executor, feed_stdin(process, std::move(stdin_bytes)));
+  }
+
+  ExecResult result;
+  for (;;) {
+    CO_TRY(auto event, co_await process->next());
+    if (const auto* output = std::get_if<Output>(&event)) {
+      auto& kept = output->stream == Stream::out ? result.out : result.err;
+      keep_bounded(kept, output->bytes, keep, result.truncated);
+    } else if (std::holds_alternative<OutputGap>(event)) {
+      result.truncated = true;
+    } else {
+      result.status = std::get<ExitStatus>(event);
+      co_return result;
+    }
+  }
+}
+
+}  // namespace atl

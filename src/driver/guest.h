@@ -1,0 +1,111 @@
+// The way into one running sandbox: processes and files. What a guest says is untrusted input.
+//
+// Lives on the core loop. Every call fails with Code::unavailable once the sandbox or its agent is gone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/task.h"
+#include "driver/exec.h"
+
+namespace atl {
+
+enum class Stream : uint8_t { out = 1, err = 2 };
+
+struct Output {
+  Stream stream = Stream::out;
+  uint64_t offset = 0;  // of the first byte, from the beginning of this stream
+  std::string bytes;
+};
+
+// Bytes that nobody read in time and that the ring has dropped.
+struct OutputGap {
+  Stream stream = Stream::out;
+  uint64_t from = 0, to = 0;
+};
+
+using ProcessEvent = std::variant<Output, OutputGap, ExitStatus>;
+
+// A client's hold on one process. Dropping a kept one leaves the process running; dropping a direct one kills it.
+class Process {
+ public:
+  virtual ~Process() = default;
+
+  virtual ProcessId id() const = 0;
+  virtual int pid() const = 0;
+  // The next thing that happened; ExitStatus is the last, and asking further is an error. Output that is not asked for
+  // slows the process down, never fills our memory.
+  virtual Task<ProcessEvent> next() = 0;
+  // Waits while the process does not read.
+  virtual Task<> write_stdin(std::string bytes) = 0;
+  virtual Task<> close_stdin() = 0;
+};
+
+// Where a client that was cut off goes on reading.
+struct ResumeFrom {
+  uint64_t stdout_offset = 0;
+  uint64_t stderr_offset = 0;
+};
+
+enum class FileKind : uint8_t { file, directory, symlink, other };
+BOOST_DESCRIBE_ENUM(FileKind, file, directory, symlink, other)
+
+struct FileInfo {
+  std::string name;  // the last part of its path; bytes, not always UTF-8
+  std::string path;  // as the sandbox sees it
+  FileKind kind = FileKind::file;
+  uint64_t size = 0;
+  uint32_t mode = 0;  // permission bits
+  uint32_t uid = 0, gid = 0;
+  WallTime modified_at{};
+  std::string link_target;  // of a symlink
+};
+
+class FileReader {
+ public:
+  virtual ~FileReader() = default;
+  virtual uint64_t size() const = 0;
+  // Up to `most` bytes from `offset`; empty at the end.
+  virtual Task<std::string> read(uint64_t offset, size_t most) = 0;
+};
+
+// Nothing is visible under the path before commit; dropping the writer leaves nothing behind.
+class FileWriter {
+ public:
+  virtual ~FileWriter() = default;
+  virtual Task<> write(std::string bytes) = 0;
+  virtual Task<FileInfo> commit() = 0;
+};
+
+enum class Parents : uint8_t { must_exist, create };
+enum class Recursive : uint8_t { no, yes };
+
+// Paths are relative to the workspace, or absolute in the sandbox; links are followed only while they stay inside.
+class Guest {
+ public:
+  virtual ~Guest() = default;
+
+  virtual Task<std::unique_ptr<Process>> start(ExecRequest request) = 0;
+  virtual Task<std::unique_ptr<Process>> attach(ProcessId process, ResumeFrom from) = 0;
+  virtual Task<std::vector<ProcessInfo>> processes() = 0;
+  // To the process and everything below it.
+  virtual Task<> signal(ProcessId process, int signal_number) = 0;
+
+  virtual Task<FileInfo> stat(std::string path) = 0;
+  // Sorted by name; `most` bounds the answer, and more than that is Code::too_large.
+  virtual Task<std::vector<FileInfo>> list(std::string path, size_t most) = 0;
+  virtual Task<std::unique_ptr<FileReader>> open_read(std::string path) = 0;
+  virtual Task<std::unique_ptr<FileWriter>> open_write(std::string path, uint32_t mode, Parents parents) = 0;
+  virtual Task<> mkdir(std::string path, Parents parents) = 0;
+  virtual Task<> move(std::string from, std::string to) = 0;
+  virtual Task<> remove(std::string path, Recursive recursive) = 0;
+};
+
+// Starts, writes `stdin_bytes`, collects up to `keep` bytes of each stream and waits for the end.
+Task<ExecResult> exec_collect(Guest& guest, ExecRequest request, std::string stdin_bytes, size_t keep);
+
+}  // namespace atl

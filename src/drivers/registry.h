@@ -1,0 +1,31 @@
+// The table of drivers. Adding one is a folder, a line in registry.cc, a line in CMakeLists.txt and a green conformance run.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "driver/driver.h"
+
+namespace atl::native {
+class LauncherClient;
+}
+
+namespace atl::drivers {
+
+// What drivers are made from; everything outlives them.
+struct Context {
+  asio::any_io_executor executor;
+  native::LauncherClient* launcher = nullptr;
+};
+
+struct Entry {
+  std::string_view name;
+  std::string_view summary;
+  std::unique_ptr<Driver> (*make)(const Context& context);
+};
+
+// In order of preference.
+std::span<const Entry> all();
+
+}  // namespace atl::drivers

@@ -1,0 +1,366 @@
+#include "guest/agent_guest.h"
+
+#include <algorithm>
+
+#include "guest/agent_connection.h"
+#include "guest/protocol.h"
+
+namespace atl::guest {
+namespace {
+
+// How much output may be under way per process: enough to keep a fast writer busy, little enough to hold a thousand.
+constexpr uint64_t kWindow = 2 << 20;
+
+ExitStatus to_status(const Exited& exited) {
+  ExitStatus status;
+  status.exit_code = exited.exit_code;
+  status.signal = exited.signal;
+  status.reason = static_cast<ExitReason>(exited.kind);
+  status.duration = Micros(exited.duration_us);
+  status.usage.cpu_user = Micros(exited.cpu_user_us);
+  status.usage.cpu_system = Micros(exited.cpu_system_us);
+  status.usage.peak_memory_bytes = exited.peak_memory_bytes;
+  status.usage.stdout_bytes = exited.stdout_bytes;
+  status.usage.stderr_bytes = exited.stderr_bytes;
+  status.attested = exited.attested;
+  return status;
+}
+static_assert(static_cast<int>(ExitKind::infra) == static_cast<int>(ExitReason::infra));
+
+WallTime to_wall(int64_t millis) {
+  // A date that no calendar has would break whoever prints it.
+  constexpr int64_t kYear9999 = 253'402'300'799'000;
+  return WallTime(Millis(std::clamp<int64_t>(millis, 0, kYear9999)));
+}
+
+FileInfo to_info(Entry entry) {
+  FileInfo info;
+  info.name = std::move(entry.name);
+  info.path = std::move(entry.path);
+  info.kind = static_cast<FileKind>(entry.kind);
+  info.size = entry.size;
+  info.mode = entry.mode & 07777;
+  info.uid = entry.uid;
+  info.gid = entry.gid;
+  info.modified_at = to_wall(entry.modified_at_ms);
+  info.link_target = std::move(entry.link_target);
+  return info;
+}
+
+ProcessInfo to_info(ProcessRow row) {
+  ProcessInfo info;
+  info.id = row.process;
+  info.pid = static_cast<int>(row.pid);
+  info.argv = std::move(row.argv);
+  info.cwd = std::move(row.cwd);
+  info.started_at = to_wall(row.started_at_ms);
+  info.running = row.running;
+  info.status = to_status(row.exit);
+  info.stdout_first = row.stdout_first;
+  info.stdout_end = row.stdout_end;
+  info.stderr_first = row.stderr_first;
+  info.stderr_end = row.stderr_end;
+  return info;
+}
+
+// What a process is told to have come to when its agent can no longer say.
+ExitStatus lost() {
+  ExitStatus status;
+  status.exit_code = 125;
+  status.reason = ExitReason::infra;
+  status.attested = false;
+  return status;
+}
+
+class AgentProcess final : public Process {
+ public:
+  AgentProcess(std::shared_ptr<AgentConnection> connection, uint32_t channel, Started started)
+      : connection_(std::move(connection)), channel_(channel), started_(started) {}
+
+  ~AgentProcess() override {
+    // The agent stops sending, so that nobody waits for a reader that has gone; a direct process ends.
+    if (!ended_) connection_->post(FrameType::detach, channel_, {});
+    connection_->close_channel(channel_);
+  }
+
+  ProcessId id() const override { return started_.process; }
+  int pid() const override { return static_cast<int>(started_.pid); }
+
+  Task<ProcessEvent> next() override {
+    if (ended_) co_return Error(Code::internal, "the process has ended");
+    auto message = co_await connection_->receive(channel_);
+    if (!message) {
+      ended_ = true;
+      co_return ProcessEvent(lost());
+    }
+    switch (message->type) {
+      case FrameType::output: {
+        CO_TRY(auto piece, decode_output(message->body));
+        taken_ += piece.bytes.size();
+        if (taken_ >= kWindow / 4) connection_->grant(channel_, std::exchange(taken_, 0));
+        Output output{static_cast<Stream>(piece.stream), piece.offset, {}};
+        // The body becomes the output: its header is cut off in place.
+        output.bytes = std::move(message->body);
+        output.bytes.erase(0, kOutputPieceHeader);
+        co_return ProcessEvent(std::move(output));
+      }
+      case FrameType::gap: {
+        CO_TRY(auto gap, decode_gap(message->body));
+        co_return ProcessEvent(OutputGap{static_cast<Stream>(gap.stream), gap.from, gap.to});
+      }
+      case FrameType::exited: {
+        CO_TRY(auto exited, decode_exited(message->body));
+        ended_ = true;
+        co_return ProcessEvent(to_status(exited));
+      }
+      default:
+        co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
+    }
+  }
+
+  Task<> write_stdin(std::string bytes) override {
+    const std::string body = encode(StdinData{started_.process, bytes});
+    auto written = co_await connection_->call(FrameType::stdin_data, body);
+    if (!written) co_return std::move(written).error();
+    co_return Result<>();
+  }
+
+  Task<> close_stdin() override {
+    const std::string body = encode(StdinData{started_.process, {}});
+    auto closed = co_await connection_->call(FrameType::stdin_close, body);
+    if (!closed) co_return std::move(closed).error();
+    co_return Result<>();
+  }
+
+ private:
+  std::shared_ptr<AgentConnection> connection_;
+  uint32_t channel_;
+  Started started_;
+  uint64_t taken_ = 0;
+  bool ended_ = false;
+};
+
+// Waits for `started` and makes the handle; the channel is closed on every other way out.
+Task<std::unique_ptr<Process>> follow(std::shared_ptr<AgentConnection> connection, FrameType type, std::string body,
+                                      std::vector<Fd> descriptors) {
+  const uint32_t channel = connection->open_channel(kWindow);
+  auto sent = co_await connection->send(type, channel, std::move(body), std::move(descriptors));
+  if (!sent) {
+    connection->close_channel(channel);
+    co_return std::move(sent).error();
+  }
+  auto first = co_await connection->receive(channel);
+  Result<Started> started = Error(Code::unavailable, "the sandbox's agent answers nonsense");
+  if (!first) {
+    started = std::move(first).error();
+  } else if (first->type == FrameType::started) {
+    started = decode_started(first->body);
+  } else if (first->type == FrameType::error) {
+    auto error = decode_error(first->body);
+    started = error ? std::move(*error) : std::move(error).error();
+  }
+  if (!started) {
+    connection->close_channel(channel);
+    co_return std::move(started).error();
+  }
+  co_return std::make_unique<AgentProcess>(std::move(connection), channel, *started);
+}
+
+class AgentFileReader final : public FileReader {
+ public:
+  AgentFileReader(std::shared_ptr<AgentConnection> connection, OpenedFile opened)
+      : connection_(std::move(connection)), opened_(opened) {}
+  ~AgentFileReader() override { connection_->post(FrameType::close_file, 0, encode_handle(opened_.handle)); }
+
+  uint64_t size() const override { return opened_.size; }
+  Task<std::string> read(uint64_t offset, size_t most) override {
+    const auto piece = static_cast<uint32_t>(std::min(most, kDataPiece));
+    const std::string body = encode(ReadFile{opened_.handle, offset, piece});
+    CO_TRY(auto bytes, co_await connection_->call(FrameType::read, body));
+    if (bytes.size() > piece) co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
+    co_return std::move(bytes);
+  }
+
+ private:
+  std::shared_ptr<AgentConnection> connection_;
+  OpenedFile opened_;
+};
+
+class AgentFileWriter final : public FileWriter {
+ public:
+  AgentFileWriter(std::shared_ptr<AgentConnection> connection, OpenedFile opened)
+      : connection_(std::move(connection)), opened_(opened) {}
+  ~AgentFileWriter() override {
+    if (!committed_) connection_->post(FrameType::close_file, 0, encode_handle(opened_.handle));
+  }
+
+  Task<> write(std::string bytes) override {
+    for (size_t at = 0; at < bytes.size(); at += kDataPiece) {
+      const std::string body = encode(WriteFile{opened_.handle, std::string_view(bytes).substr(at, kDataPiece)});
+      auto written = co_await connection_->call(FrameType::write, body);
+      if (!written) co_return std::move(written).error();
+    }
+    co_return Result<>();
+  }
+
+  Task<FileInfo> commit() override {
+    const std::string body = encode_handle(opened_.handle);
+    CO_TRY(auto answer, co_await connection_->call(FrameType::commit, body));
+    committed_ = true;
+    CO_TRY(auto entries, decode_entries(answer));
+    if (entries.size() != 1) co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
+    co_return to_info(std::move(entries[0]));
+  }
+
+ private:
+  std::shared_ptr<AgentConnection> connection_;
+  OpenedFile opened_;
+  bool committed_ = false;
+};
+
+}  // namespace
+
+AgentGuest::AgentGuest(asio::any_io_executor executor, OpenStream open)
+    : executor_(std::move(executor)), open_(std::move(open)) {}
+
+AgentGuest::~AgentGuest() { close(); }
+
+void AgentGuest::close() {
+  if (connection_) connection_->close();
+}
+
+Task<std::shared_ptr<AgentConnection>> AgentGuest::connection() {
+  if (connection_ && connection_->is_open()) co_return connection_;
+  CO_TRY(auto stream, co_await open_());
+  CO_TRY(auto opened, co_await AgentConnection::open(executor_, std::move(stream)));
+  connection_ = opened;
+  co_return opened;
+}
+
+Task<> AgentGuest::greet() {
+  CO_TRY(auto greeted, co_await connection());
+  static_cast<void>(greeted);
+  co_return Result<>();
+}
+
+Task<std::unique_ptr<Process>> AgentGuest::start(ExecRequest request) {
+  Exec exec;
+  exec.argv = std::move(request.argv);
+  exec.env = std::move(request.env);
+  exec.cwd = std::move(request.cwd);
+  exec.user = std::move(request.user);
+  exec.stdin_open = request.stdin_mode == StdinMode::open;
+  exec.direct = request.stdio == StdioMode::direct;
+  exec.timeout_ms = static_cast<uint64_t>(std::max<int64_t>(request.timeout.count(), 0));
+  exec.output_limit = request.output_limit;
+  exec.credit = kWindow;
+  std::vector<Fd> descriptors;
+  if (exec.direct) {
+    for (auto& descriptor : request.direct) descriptors.push_back(std::move(descriptor));
+  }
+  std::string body = encode(exec);
+  if (body.size() > kLargestBody) {
+    co_return Error(Code::too_large, "arguments and environment are larger than 1 MiB together");
+  }
+  CO_TRY(auto agent, co_await connection());
+  co_return co_await follow(std::move(agent), FrameType::exec, std::move(body), std::move(descriptors));
+}
+
+Task<std::unique_ptr<Process>> AgentGuest::attach(ProcessId process, ResumeFrom from) {
+  std::string body = encode(Attach{process, from.stdout_offset, from.stderr_offset, kWindow});
+  CO_TRY(auto agent, co_await connection());
+  std::vector<Fd> none;
+  co_return co_await follow(std::move(agent), FrameType::attach, std::move(body), std::move(none));
+}
+
+Task<std::vector<ProcessInfo>> AgentGuest::processes() {
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY(auto answer, co_await agent->call(FrameType::processes, {}));
+  CO_TRY(auto rows, decode_processes(answer));
+  std::vector<ProcessInfo> infos;
+  for (auto& row : rows) infos.push_back(to_info(std::move(row)));
+  co_return infos;
+}
+
+Task<> AgentGuest::signal(ProcessId process, int signal_number) {
+  const std::string body = encode(Signal{process, static_cast<uint32_t>(signal_number)});
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY(auto answer, co_await agent->call(FrameType::signal, body));
+  co_return Result<>();
+}
+
+Task<FileInfo> AgentGuest::stat(std::string path) {
+  const std::string body = encode(Path{std::move(path), 0, false, 0});
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY(auto answer, co_await agent->call(FrameType::stat, body));
+  CO_TRY(auto entries, decode_entries(answer));
+  if (entries.size() != 1) co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
+  co_return to_info(std::move(entries[0]));
+}
+
+Task<std::vector<FileInfo>> AgentGuest::list(std::string path, size_t most) {
+  const std::string body = encode(Path{std::move(path), 0, false, most});
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY(auto answer, co_await agent->call(FrameType::list, body));
+  CO_TRY(auto entries, decode_entries(answer));
+  std::vector<FileInfo> infos;
+  for (auto& entry : entries) infos.push_back(to_info(std::move(entry)));
+  co_return infos;
+}
+
+Task<std::unique_ptr<FileReader>> AgentGuest::open_read(std::string path) {
+  const std::string body = encode(Path{std::move(path), 0, false, 0});
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY(auto answer, co_await agent->call(FrameType::open_read, body));
+  CO_TRY(auto opened, decode_opened(answer));
+  co_return std::make_unique<AgentFileReader>(std::move(agent), opened);
+}
+
+Task<std::unique_ptr<FileWriter>> AgentGuest::open_write(std::string path, uint32_t mode, Parents parents) {
+  const std::string body = encode(Path{std::move(path), mode, parents == Parents::create, 0});
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY(auto answer, co_await agent->call(FrameType::open_write, body));
+  CO_TRY(auto opened, decode_opened(answer));
+  co_return std::make_unique<AgentFileWriter>(std::move(agent), opened);
+}
+
+Task<> AgentGuest::mkdir(std::string path, Parents parents) {
+  const std::string body = encode(Path{std::move(path), 0, parents == Parents::create, 0});
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY(auto answer, co_await agent->call(FrameType::mkdir, body));
+  co_return Result<>();
+}
+
+Task<> AgentGuest::move(std::string from, std::string to) {
+  const std::string body = encode(Move{std::move(from), std::move(to)});
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY(auto answer, co_await agent->call(FrameType::move, body));
+  co_return Result<>();
+}
+
+Task<> AgentGuest::remove(std::string path, Recursive recursive) {
+  const std::string body = encode(Path{std::move(path), 0, recursive == Recursive::yes, 0});
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY(auto answer, co_await agent->call(FrameType::remove, body));
+  co_return Result<>();
+}
+
+Task<> AgentGuest::end_processes() {
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY(auto answer, co_await agent->call(FrameType::end_processes, {}));
+  co_return Result<>();
+}
+
+Task<SandboxStats> AgentGuest::stats() {
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY(auto answer, co_await agent->call(FrameType::stats, {}));
+  CO_TRY(auto told, decode_stats(answer));
+  SandboxStats stats;
+  stats.processes = told.processes;
+  stats.cpu = Micros(told.cpu_us);
+  stats.memory_bytes = told.memory_bytes;
+  stats.age = Micros(told.age_us);
+  co_return stats;
+}
+
+}  // namespace atl::guest

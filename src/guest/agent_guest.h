@@ -1,0 +1,50 @@
+// Guest over an agent: what almost every driver returns. A driver only has to open a byte stream to its agent.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "driver/driver.h"
+#include "net/byte_stream.h"
+
+namespace atl::guest {
+
+class AgentConnection;
+
+// A stream to the agent, new: at first use, and again after a connection was lost.
+using OpenStream = std::function<Task<net::StreamPtr>()>;
+
+class AgentGuest final : public Guest {
+ public:
+  AgentGuest(asio::any_io_executor executor, OpenStream open);
+  ~AgentGuest() override;
+
+  Task<std::unique_ptr<Process>> start(ExecRequest request) override;
+  Task<std::unique_ptr<Process>> attach(ProcessId process, ResumeFrom from) override;
+  Task<std::vector<ProcessInfo>> processes() override;
+  Task<> signal(ProcessId process, int signal_number) override;
+  Task<FileInfo> stat(std::string path) override;
+  Task<std::vector<FileInfo>> list(std::string path, size_t most) override;
+  Task<std::unique_ptr<FileReader>> open_read(std::string path) override;
+  Task<std::unique_ptr<FileWriter>> open_write(std::string path, uint32_t mode, Parents parents) override;
+  Task<> mkdir(std::string path, Parents parents) override;
+  Task<> move(std::string from, std::string to) override;
+  Task<> remove(std::string path, Recursive recursive) override;
+
+  // Beyond Guest, for drivers.
+  Task<> end_processes();
+  Task<SandboxStats> stats();
+  // Connects if need be: whether the agent answers.
+  Task<> greet();
+  // Ends the connection; handles that are still out fail.
+  void close();
+
+ private:
+  Task<std::shared_ptr<AgentConnection>> connection();
+
+  asio::any_io_executor executor_;
+  OpenStream open_;
+  std::shared_ptr<AgentConnection> connection_;
+};
+
+}  // namespace atl::guest

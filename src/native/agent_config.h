@@ -1,0 +1,53 @@
+// What the agent is told once, at its birth. It travels from the driver through the launcher, which does not read it,
+// in a sealed memory file, so that environment values touch no disk and no argument list.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace atl::native {
+
+// Descriptors that the launcher puts in place before it executes the agent.
+constexpr int kAgentConnection = 3;  // the first connection, to whoever asked for the sandbox
+constexpr int kAgentListener = 4;    // further connections; each begins with the token
+constexpr int kAgentConfig = 5;      // AgentConfig, encoded
+constexpr int kAgentToken = 6;       // kTokenBytes in a pipe
+constexpr int kAgentWorkspace = 7;
+constexpr int kAgentTemporary = 8;
+constexpr int kAgentFirstMount = 9;
+
+constexpr size_t kTokenBytes = 32;
+constexpr size_t kLargestConfig = 512 * 1024;
+constexpr size_t kMostMounts = 16;
+
+enum class Confinement : uint8_t { none, process };
+
+// Why the agent ended, as its exit code: anything else means that processes of its may be left.
+constexpr int kAgentLeftNothing = 0;
+
+struct AgentMount {
+  std::string guest_path;
+  bool writable = false;
+};
+
+struct AgentConfig {
+  std::string sandbox_id;
+  std::map<std::string, std::string> env;
+  Confinement confinement = Confinement::process;
+  uint64_t memory_bytes = 0;  // per process; 0 = no limit
+  uint64_t open_files = 0;    // per process; 0 = no limit of ours
+  uint64_t ring_bytes = 1 << 20;
+  bool workspace_writable = true;
+  bool dies_with_connection = false;  // the embedded engine's sandboxes end with it
+  std::vector<AgentMount> mounts;
+};
+
+std::string encode(const AgentConfig& config);
+Result<AgentConfig> decode_agent_config(std::string_view bytes);
+
+}  // namespace atl::native

@@ -1,0 +1,136 @@
+#include "native/child/exec_child.h"
+
+#include <linux/capability.h>
+#include <linux/seccomp.h>
+#include <linux/securebits.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+// The child runs on a stack of its own in the parent's memory, where the sanitizers' shadow state would be wrong.
+#define ATOLL_IN_CHILD __attribute__((no_sanitize("address", "undefined", "thread"), no_stack_protector))
+
+namespace atl::native {
+namespace {
+
+constexpr size_t kStackBytes = 64 * 1024;
+
+// Locked, so that not even a program that is root again gets capabilities back by exec or setuid.
+constexpr unsigned long kLockedBits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                                      SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+                                      SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+
+ATOLL_IN_CHILD bool drop_capabilities() {
+  if (prctl(PR_SET_SECUREBITS, kLockedBits, 0, 0, 0) != 0) return false;
+  __user_cap_header_struct header{};
+  header.version = _LINUX_CAPABILITY_VERSION_3;
+  __user_cap_data_struct none[2]{};
+  return syscall(SYS_capset, &header, none) == 0;
+}
+
+ATOLL_IN_CHILD int fail(ChildPlan* plan, ChildStage stage) {
+  plan->failed_at = stage;
+  plan->failure = errno;
+  _exit(127);
+}
+
+ATOLL_IN_CHILD int child_main(void* argument) {
+  auto* plan = static_cast<ChildPlan*>(argument);
+
+  // Nothing of ours outlives its supervisor by accident; a daemonised grandchild is caught by the subreaper above.
+  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  setsid();
+
+  for (int i = 0; i < 3; ++i) {
+    if (dup2(plan->stdio[i], i) < 0) return fail(plan, ChildStage::stdio);
+  }
+  if (plan->directory >= 0 && fchdir(plan->directory) != 0) return fail(plan, ChildStage::directory);
+  for (size_t i = 0; i < plan->limit_count; ++i) {
+    const auto& limit = plan->limits[i];
+    if (setrlimit(static_cast<__rlimit_resource_t>(limit.resource), &limit.value) != 0) {
+      return fail(plan, ChildStage::limits);
+    }
+  }
+  if (plan->drop_capabilities && !drop_capabilities()) return fail(plan, ChildStage::privileges);
+  if (plan->no_new_privileges && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    return fail(plan, ChildStage::privileges);
+  }
+  if (plan->landlock >= 0 && syscall(SYS_landlock_restrict_self, plan->landlock, 0) != 0) {
+    return fail(plan, ChildStage::landlock);
+  }
+  // What the agent holds open (its socket, the workspace, other processes' pipes) ends here.
+  if (syscall(SYS_close_range, 3U, ~0U, 0U) != 0) return fail(plan, ChildStage::stdio);
+  if (plan->seccomp != nullptr && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, plan->seccomp) != 0) {
+    return fail(plan, ChildStage::seccomp);
+  }
+
+  // As execvpe does: the first program that can be run; "permission denied" is remembered over "not found".
+  int remembered = ENOENT;
+  for (const char* const* program = plan->programs; *program != nullptr; ++program) {
+    execve(*program, plan->argv, plan->environment);
+    if (errno == EACCES) remembered = EACCES;
+    if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) {
+      remembered = errno;
+      break;
+    }
+  }
+  errno = remembered;
+  return fail(plan, ChildStage::exec);
+}
+
+}  // namespace
+
+Result<pid_t> spawn_child(ChildPlan& plan) {
+  // One stack serves every child, because the parent stands still until the child has left it.
+  static char* const stack = static_cast<char*>(
+      mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0));
+  if (stack == MAP_FAILED) return os_error("allocating a stack");
+
+  // No handler of ours may run in the child, which would run it on our memory.
+  sigset_t all, saved;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &saved);
+  const pid_t pid = clone(child_main, stack + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &plan);
+  const int clone_errno = errno;
+  sigprocmask(SIG_SETMASK, &saved, nullptr);
+
+  if (pid < 0) return os_error_from(clone_errno, "starting a process");
+  if (plan.failed_at == ChildStage::none) return pid;
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return os_error_from(plan.failure, to_text(plan.failed_at));
+}
+
+const char* to_text(ChildStage stage) {
+  switch (stage) {
+    case ChildStage::none:
+      return "starting";
+    case ChildStage::stdio:
+      return "connecting stdin, stdout and stderr";
+    case ChildStage::directory:
+      return "entering the working directory";
+    case ChildStage::limits:
+      return "setting limits";
+    case ChildStage::privileges:
+      return "giving up privileges";
+    case ChildStage::landlock:
+      return "applying Landlock";
+    case ChildStage::seccomp:
+      return "applying seccomp";
+    case ChildStage::exec:
+      return "executing";
+  }
+  return "starting";
+}
+
+}  // namespace atl::native

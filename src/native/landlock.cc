@@ -1,0 +1,115 @@
+#include "native/landlock.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "os/file.h"
+
+namespace atl::native {
+namespace {
+
+// Debian 12's headers stop at ABI 2, so the names of later ones stand here.
+constexpr uint64_t kExecute = 1ULL << 0;
+constexpr uint64_t kWriteFile = 1ULL << 1;
+constexpr uint64_t kReadFile = 1ULL << 2;
+constexpr uint64_t kReadDir = 1ULL << 3;
+constexpr uint64_t kRefer = 1ULL << 13;     // ABI 2
+constexpr uint64_t kTruncate = 1ULL << 14;  // ABI 3
+constexpr uint64_t kIoctlDev = 1ULL << 15;  // ABI 5
+constexpr uint64_t kAllOfAbi1 = (1ULL << 13) - 1;
+constexpr uint64_t kTcpBindAndConnect = 3;                    // ABI 4
+constexpr uint64_t kScopeAbstractSocketsAndSignals = 3;       // ABI 6
+constexpr uint64_t kForFiles = kExecute | kWriteFile | kReadFile | kTruncate | kIoctlDev;
+
+struct RulesetAttributes {
+  uint64_t files;
+  uint64_t net;
+  uint64_t scoped;
+};
+
+struct [[gnu::packed]] PathBeneath {
+  uint64_t allowed;
+  int32_t parent;
+};
+
+constexpr unsigned kCreateVersion = 1;
+constexpr int kRulePathBeneath = 1;
+
+uint64_t handled_files(int abi) {
+  uint64_t all = kAllOfAbi1;
+  if (abi >= 2) all |= kRefer;
+  if (abi >= 3) all |= kTruncate;
+  if (abi >= 5) all |= kIoctlDev;
+  return all;
+}
+
+uint64_t rights_of(FileAccess access) {
+  switch (access) {
+    case FileAccess::read_execute:
+      return kExecute | kReadFile | kReadDir;
+    case FileAccess::read_only:
+      return kReadFile | kReadDir;
+    case FileAccess::device:
+      return kReadFile | kWriteFile | kTruncate | kIoctlDev;
+    case FileAccess::read_write:
+      return ~0ULL;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int landlock_abi() {
+  const long abi = syscall(SYS_landlock_create_ruleset, nullptr, 0, kCreateVersion);
+  return abi < 0 ? 0 : static_cast<int>(abi);
+}
+
+Result<LandlockRules> LandlockRules::create() {
+  const int abi = landlock_abi();
+  if (abi < 1) {
+    return Error(Code::unavailable, "the kernel does not offer Landlock")
+        .with_hint("Landlock needs kernel 5.13 or later and 'landlock' in the lsm= boot parameter");
+  }
+  RulesetAttributes attributes{handled_files(abi), 0, 0};
+  size_t size = sizeof attributes.files;
+  if (abi >= 4) {
+    attributes.net = kTcpBindAndConnect;
+    size += sizeof attributes.net;
+  }
+  if (abi >= 6) {
+    attributes.scoped = kScopeAbstractSocketsAndSignals;
+    size += sizeof attributes.scoped;
+  }
+  Fd ruleset(static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, size, 0)));
+  if (!ruleset) return os_error("making a Landlock ruleset");
+  return LandlockRules(std::move(ruleset), abi);
+}
+
+Result<> LandlockRules::allow(int directory_or_file, FileAccess access) {
+  struct stat info {};
+  if (fstat(directory_or_file, &info) != 0) return os_error("looking at a path for Landlock");
+  PathBeneath rule{};
+  rule.allowed = rights_of(access) & handled_files(abi_);
+  if (!S_ISDIR(info.st_mode)) rule.allowed &= kForFiles;
+  rule.parent = directory_or_file;
+  if (syscall(SYS_landlock_add_rule, ruleset_.get(), kRulePathBeneath, &rule, 0) != 0) {
+    return os_error("adding a Landlock rule");
+  }
+  return {};
+}
+
+Result<> LandlockRules::allow_if_present(const std::string& path, FileAccess access) {
+  auto fd = os::open_at(AT_FDCWD, path, O_PATH);
+  if (!fd) {
+    const int number = fd.error().os_errno();
+    if (number == ENOENT || number == ENOTDIR || number == EACCES) return {};
+    return std::move(fd).error();
+  }
+  return allow(fd->get(), access);
+}
+
+}  // namespace atl::native

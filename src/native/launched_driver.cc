@@ -1,0 +1,193 @@
+#include "native/launched_driver.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "guest/agent_guest.h"
+#include "native/landlock.h"
+#include "net/byte_stream.h"
+#include "os/file.h"
+
+namespace atl::native {
+namespace {
+
+// In memory only: the configuration holds environment values.
+Result<Fd> memory_file(const std::string& bytes) {
+  if (bytes.size() > kLargestConfig) {
+    return Error(Code::too_large, "the sandbox's environment is larger than 512 KiB");
+  }
+  Fd fd(memfd_create("atoll-config", MFD_CLOEXEC));
+  if (!fd) return os_error("making a memory file");
+  TRY_OK(os::write_all(fd.get(), bytes));
+  if (lseek(fd.get(), 0, SEEK_SET) != 0) return os_error("rewinding a memory file");
+  return fd;
+}
+
+// Which sandboxes' agents live, as far as the launcher has told. Shared by the driver and its handles.
+using LiveSet = std::set<std::string>;
+
+class LaunchedSandbox final : public Sandbox {
+ public:
+  LaunchedSandbox(asio::any_io_executor executor, LauncherClient& launcher, std::string id,
+                  std::shared_ptr<LiveSet> live, net::StreamPtr first)
+      : executor_(executor),
+        launcher_(launcher),
+        id_(std::move(id)),
+        live_(std::move(live)),
+        first_(std::move(first)),
+        guest_(executor, [this] { return open_stream(); }) {}
+
+  const std::string& id() const override { return id_; }
+  bool is_running() const override { return live_->contains(id_); }
+  guest::AgentGuest& guest() override { return guest_; }
+
+  Task<SandboxStats> stats() override { co_return co_await guest_.stats(); }
+  // The agent stays: it keeps the environment, which is stored nowhere else.
+  Task<> stop() override { co_return co_await guest_.end_processes(); }
+  Task<> recreate(SandboxSpec) override { co_return co_await guest_.end_processes(); }
+
+  Task<> renew(Micros expires_at) override {
+    RenewRequest request{id_, static_cast<uint64_t>(expires_at.count())};
+    co_return co_await launcher_.renew(std::move(request));
+  }
+
+  Task<> destroy() override {
+    live_->erase(id_);
+    guest_.close();
+    co_return co_await launcher_.destroy(id_);
+  }
+
+ private:
+  Task<net::StreamPtr> open_stream() {
+    if (first_) co_return std::move(first_);
+    if (!is_running()) co_return Error(Code::unavailable, "sandbox " + id_ + " has ended");
+    CO_TRY(auto socket, co_await launcher_.connect(id_));
+    co_return net::adopt_socket(executor_, std::move(socket));
+  }
+
+  asio::any_io_executor executor_;
+  LauncherClient& launcher_;
+  const std::string id_;
+  std::shared_ptr<LiveSet> live_;
+  net::StreamPtr first_;
+  guest::AgentGuest guest_;
+};
+
+class LaunchedDriver final : public Driver {
+ public:
+  LaunchedDriver(asio::any_io_executor executor, LauncherClient& launcher, LaunchedDriverOptions options)
+      : executor_(std::move(executor)), launcher_(launcher), options_(std::move(options)) {
+    options_.capabilities.direct_stdio = true;
+    launcher_.subscribe([this](const EndedEvent& event) { on_event(event); });
+  }
+
+  std::string_view name() const override { return options_.name; }
+
+  Task<Capabilities> probe() override {
+    if (options_.confinement == Confinement::process) {
+      auto rules = LandlockRules::create();
+      if (!rules) co_return std::move(rules).error();
+    }
+    CO_TRY(auto hello, co_await launcher_.hello());
+    co_return options_.capabilities;
+  }
+
+  Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec) override {
+    CO_TRY(auto config, make_config(spec));
+    CO_TRY(auto config_file, memory_file(encode(config)));
+    LaunchRequest request{spec.id, options_.name, static_cast<uint64_t>(spec.expires_at.count()),
+                          spec.workspace.has_value(), static_cast<uint32_t>(spec.mounts.size())};
+    std::vector<Fd> directories;
+    if (spec.workspace) directories.push_back(std::move(spec.workspace->directory));
+    for (auto& mount : spec.mounts) directories.push_back(std::move(mount.directory));
+    CO_TRY(auto socket, co_await launcher_.create(std::move(request), std::move(config_file), std::move(directories)));
+    CO_TRY(auto stream, net::adopt_socket(executor_, std::move(socket)));
+    live_->insert(spec.id);
+    auto sandbox = std::make_unique<LaunchedSandbox>(executor_, launcher_, spec.id, live_, std::move(stream));
+    auto greeted = co_await sandbox->guest().greet();
+    if (!greeted) {
+      auto destroyed = co_await sandbox->destroy();
+      auto error = std::move(greeted).error().with("starting the agent");
+      if (!destroyed) error = std::move(error).with("and its remains could not be removed");
+      co_return error;
+    }
+    co_return std::move(sandbox);
+  }
+
+  Task<std::unique_ptr<Sandbox>> attach(std::string id) override {
+    CO_TRY(auto socket, co_await launcher_.connect(id));
+    CO_TRY(auto stream, net::adopt_socket(executor_, std::move(socket)));
+    auto sandbox = std::make_unique<LaunchedSandbox>(executor_, launcher_, id, live_, std::move(stream));
+    CO_TRY_OK(co_await sandbox->guest().greet());
+    live_->insert(id);
+    co_return std::move(sandbox);
+  }
+
+  Task<std::vector<std::string>> list() override {
+    CO_TRY(auto rows, co_await launcher_.list());
+    std::vector<std::string> ids;
+    for (auto& row : rows) {
+      if (row.driver == options_.name) ids.push_back(std::move(row.id));
+    }
+    co_return ids;
+  }
+
+  Task<> destroy_orphan(std::string id) override { co_return co_await launcher_.destroy(std::move(id)); }
+
+ private:
+  Result<AgentConfig> make_config(const SandboxSpec& spec) const {
+    AgentConfig config;
+    config.sandbox_id = spec.id;
+    config.env = spec.env;
+    config.confinement = options_.confinement;
+    if (spec.resources.memory_mb) config.memory_bytes = static_cast<uint64_t>(*spec.resources.memory_mb) << 20;
+    config.dies_with_connection = launcher_.is_embedded();
+    if (spec.workspace) {
+      TRY_OK(check_access(*spec.workspace));
+      config.workspace_writable = spec.workspace->access == HostAccess::rw;
+    }
+    if (spec.mounts.size() > kMostMounts) return Error(Code::invalid_argument, "more than 16 directories");
+    for (const auto& mount : spec.mounts) {
+      TRY_OK(check_access(mount));
+      TRY(auto path, os::path_of(mount.directory.get()));
+      // Without a file system root of its own a sandbox sees a directory where the host has it, or not at all.
+      if (!mount.guest_path.empty() && mount.guest_path != mount.host_path && mount.guest_path != path) {
+        return Error(Code::unsupported, "driver " + options_.name + " cannot show " + mount.host_path + " as " +
+                                            mount.guest_path)
+            .with_hint("use the same path inside, -v " + path + ", or a driver with a root of its own");
+      }
+      config.mounts.push_back({path, mount.access == HostAccess::rw});
+    }
+    return config;
+  }
+
+  Result<> check_access(const HostDirectory& directory) const {
+    const auto& can = options_.capabilities;
+    const bool possible = (directory.access == HostAccess::ro && can.host_dir_ro) ||
+                          (directory.access == HostAccess::rw && can.host_dir_rw);
+    if (possible) return {};
+    return Error(Code::unsupported, "driver " + options_.name + " cannot offer a host directory in this way");
+  }
+
+  void on_event(const EndedEvent& event) {
+    // Another driver's, or one that is being destroyed on request.
+    if (live_->erase(event.id) == 0 || listener_ == nullptr) return;
+    listener_->on_ended(event.id, event.cause == EndCause::expiry ? EndedBy::expiry : EndedBy::death);
+  }
+
+  asio::any_io_executor executor_;
+  LauncherClient& launcher_;
+  LaunchedDriverOptions options_;
+  std::shared_ptr<LiveSet> live_ = std::make_shared<LiveSet>();
+};
+
+}  // namespace
+
+std::unique_ptr<Driver> make_launched_driver(asio::any_io_executor executor, LauncherClient& launcher,
+                                             LaunchedDriverOptions options) {
+  return std::make_unique<LaunchedDriver>(std::move(executor), launcher, std::move(options));
+}
+
+}  // namespace atl::native

@@ -1,0 +1,23 @@
+// A driver whose sandboxes are an agent under the launcher, confined or not: what `local` and `subprocess` have in common.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "driver/driver.h"
+#include "native/agent_config.h"
+#include "native/launcher_client.h"
+
+namespace atl::native {
+
+struct LaunchedDriverOptions {
+  std::string name;
+  Confinement confinement = Confinement::process;
+  Capabilities capabilities;
+};
+
+// `launcher` outlives the driver.
+std::unique_ptr<Driver> make_launched_driver(asio::any_io_executor executor, LauncherClient& launcher,
+                                             LaunchedDriverOptions options);
+
+}  // namespace atl::native

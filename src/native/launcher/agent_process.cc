@@ -1,0 +1,88 @@
+#include "native/launcher/agent_process.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "native/agent_config.h"
+#include "os/process.h"
+
+namespace atl::native {
+namespace {
+
+// Well above the places that the agent expects, so that moving them there overwrites none that is still to be moved.
+constexpr int kAside = 64;
+
+struct AgentPlan {
+  int program;
+  const int* sources;  // for the descriptors kAgentConnection, kAgentConnection + 1, …
+  int count;
+  Identity identity;
+  bool give_up_root;
+  int failure;
+};
+
+// Runs in the parent's memory: only system calls.
+[[noreturn, gnu::no_stack_protector]] __attribute__((no_sanitize("address", "undefined", "thread"))) void
+become_agent(AgentPlan* plan) {
+  signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  // Away from the launcher's session: a terminal's Ctrl-C and hang-up are not for sandboxes.
+  setsid();
+  bool fine = true;
+  const int program = fcntl(plan->program, F_DUPFD, kAside + 64);
+  for (int i = 0; i < plan->count && fine; ++i) fine = dup2(plan->sources[i], kAside + i) >= 0;
+  for (int i = 0; i < plan->count && fine; ++i) fine = dup2(kAside + i, kAgentConnection + i) >= 0;
+  if (fine && program >= 0) {
+    syscall(SYS_close_range, static_cast<unsigned>(kAgentConnection + plan->count), static_cast<unsigned>(program - 1), 0U);
+    syscall(SYS_close_range, static_cast<unsigned>(program + 1), ~0U, 0U);
+    fcntl(program, F_SETFD, FD_CLOEXEC);
+    if (plan->give_up_root) {
+      fine = setgroups(0, nullptr) == 0 && setresgid(plan->identity.gid, plan->identity.gid, plan->identity.gid) == 0 &&
+             setresuid(plan->identity.uid, plan->identity.uid, plan->identity.uid) == 0;
+    }
+    static char name[] = "atoll-agent";
+    static char* const argv[] = {name, nullptr};
+    static char* const environment[] = {nullptr};
+    if (fine) syscall(SYS_execveat, program, "", argv, environment, AT_EMPTY_PATH);
+  }
+  plan->failure = errno;
+  _exit(127);
+}
+
+}  // namespace
+
+Result<StartedAgent> start_agent(int program, const AgentDescriptors& descriptors, const Identity& identity) {
+  std::vector<int> sources{descriptors.connection, descriptors.listener,  descriptors.config,
+                           descriptors.token,      descriptors.workspace, descriptors.temporary};
+  sources.insert(sources.end(), descriptors.mounts.begin(), descriptors.mounts.end());
+  AgentPlan plan{program, sources.data(), static_cast<int>(sources.size()), identity,
+                 geteuid() == 0 && identity.uid != 0, 0};
+
+  sigset_t all, saved;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &saved);
+  const pid_t pid = vfork();
+  if (pid == 0) become_agent(&plan);
+  const int failure = errno;
+  sigprocmask(SIG_SETMASK, &saved, nullptr);
+  if (pid < 0) return os_error_from(failure, "starting the agent");
+  if (plan.failure != 0) {
+    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return os_error_from(plan.failure, "executing the agent");
+  }
+  StartedAgent started;
+  started.pid = pid;
+  TRY(started.pidfd, os::open_pidfd(pid));
+  return started;
+}
+
+}  // namespace atl::native

@@ -1,0 +1,527 @@
+#include "native/launcher/launcher.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "base/ids.h"
+#include "native/agent_config.h"
+#include "native/launcher/leftovers.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "os/socket.h"
+
+namespace atl::native {
+namespace {
+
+constexpr size_t kMostBoxes = 20'000;
+constexpr size_t kMostClients = 16;
+constexpr auto kEndingPatience = std::chrono::seconds(5);
+constexpr auto kStartPatience = std::chrono::seconds(30);  // for the first client to come
+constexpr auto kIdlePatience = std::chrono::seconds(1);
+
+constexpr const char* kAgentSocket = "agent.sock";
+constexpr const char* kWork = "work";
+constexpr const char* kTemporary = "tmp";
+
+Micros now() { return system_clock().boot(); }
+
+void log(const std::string& message) { std::fprintf(stderr, "atoll-launcher: %s\n", message.c_str()); }
+
+std::string random_token() {
+  std::array<uint8_t, kTokenBytes> bytes;
+  fill_random(bytes);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+// A pipe that holds the token and then ends.
+Result<Fd> token_pipe(const std::string& token) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return os_error("making a pipe");
+  Fd read_end(ends[0]), write_end(ends[1]);
+  TRY_OK(os::write_all(write_end.get(), token));
+  return read_end;
+}
+
+}  // namespace
+
+struct Launcher::Client {
+  Fd socket;
+  bool greeted = false;
+  bool closed = false;
+};
+
+struct Launcher::Box {
+  struct Waiter {
+    Client* client;
+    uint32_t request;
+  };
+
+  Record record;
+  Fd directory;
+  Fd pidfd;
+  bool is_child = false;
+  bool ending = false;
+  bool expired = false;
+  Micros kill_at{0};
+  std::vector<Waiter> waiters;  // for its complete end
+};
+
+Launcher::Launcher(LauncherOptions options, os::Poller poller, std::string boot_id)
+    : options_(std::move(options)), poller_(std::move(poller)), boot_id_(std::move(boot_id)), idle_since_(now()) {}
+
+Launcher::~Launcher() = default;
+
+Result<std::unique_ptr<Launcher>> Launcher::create(LauncherOptions options) {
+  // What an agent that was killed leaves behind comes to us, if we still live, and is ended here.
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  TRY(auto poller, os::Poller::create());
+  TRY(auto boot, os::boot_id());
+  std::unique_ptr<Launcher> launcher(new Launcher(std::move(options), std::move(poller), std::move(boot)));
+  TRY_OK(launcher->open_run_directory());
+  TRY_OK(launcher->watch_signals());
+  launcher->take_up_all();
+  if (launcher->options_.life == LauncherLife::embedded) {
+    reclaim_abandoned_runs(launcher->options_.run_directory.get());
+    launcher->add_client(std::move(launcher->options_.client));
+  } else {
+    TRY_OK(launcher->listen());
+  }
+  return launcher;
+}
+
+Result<> Launcher::open_run_directory() {
+  const int run = options_.run_directory.get();
+  // 0711: a sandbox must reach its own workspace by path, and learn nothing of the others' names on the way.
+  if (auto made = os::make_directory(run, kSandboxesDirectory, 0711); !made && made.error().os_errno() != EEXIST) {
+    return made;
+  }
+  TRY(boxes_directory_, os::open_at(run, kSandboxesDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  return {};
+}
+
+Result<> Launcher::watch_signals() {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGCHLD);
+  if (sigprocmask(SIG_BLOCK, &mask, nullptr) != 0) return os_error("blocking SIGCHLD");
+  signal(SIGPIPE, SIG_IGN);
+  signals_ = Fd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_) return os_error("making a signalfd");
+  return poller_.add(signals_.get(), EPOLLIN, [this](uint32_t) {
+    signalfd_siginfo info{};
+    while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+    }
+    // Agents are reaped when their pidfd says so; everything else is collected here.
+    siginfo_t ended{};
+    while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0) {
+      const pid_t pid = ended.si_pid;
+      const auto box = std::ranges::find_if(boxes_, [&](const auto& b) { return b.second->is_child && b.second->record.pid == pid; });
+      if (box != boxes_.end()) {
+        const std::string id = box->first;
+        on_agent_ended(id);
+      } else {
+        waitpid(pid, nullptr, WNOHANG);
+        if (removers_.contains(pid)) on_removed(pid);
+      }
+      ended.si_pid = 0;
+    }
+  });
+}
+
+void Launcher::take_up_all() {
+  std::vector<std::string> names;
+  {
+    const Fd copy = os::open_at(boxes_directory_.get(), ".", O_RDONLY | O_DIRECTORY).value_or(Fd());
+    std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(fcntl(copy.get(), F_DUPFD_CLOEXEC, 3)), closedir);
+    while (const dirent* entry = stream ? readdir(stream.get()) : nullptr) names.emplace_back(entry->d_name);
+  }
+  for (const auto& name : names) {
+    if (name == "." || name == "..") continue;
+    if (auto taken = take_up(name); !taken) {
+      // Half made, ended, or of an earlier boot: nothing of it may stay.
+      log("removing what is left of " + name + ": " + taken.error().message());
+      kill_stragglers(name);
+      remove_directory(name);
+    }
+  }
+}
+
+Result<> Launcher::take_up(const std::string& id) {
+  if (!is_sandbox_id(id)) return Error(Code::invalid_argument, "not a sandbox's directory");
+  auto box = std::make_unique<Box>();
+  TRY(box->directory, os::open_at(boxes_directory_.get(), id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  TRY(box->record, load_record(box->directory.get()));
+  if (box->record.id != id || box->record.boot_id != boot_id_) {
+    return Error(Code::not_found, "its record is of an earlier boot");
+  }
+  TRY(box->pidfd, os::open_pidfd(box->record.pid, box->record.start_ticks));
+  TRY_OK(poller_.add(box->pidfd.get(), EPOLLIN, [this, id](uint32_t) { on_agent_ended(id); }));
+  boxes_[id] = std::move(box);
+  return {};
+}
+
+Result<> Launcher::listen() {
+  TRY(listener_, os::listen_at(options_.run_directory.get(), kLauncherSocket, os::SocketKind::packets, 0600));
+  if (geteuid() == 0 && options_.identity.uid != 0 &&
+      fchownat(options_.run_directory.get(), kLauncherSocket, options_.identity.uid, options_.identity.gid, 0) != 0) {
+    return os_error("handing over the launcher's socket");
+  }
+  return poller_.add(listener_.get(), EPOLLIN, [this](uint32_t) {
+    auto socket = os::accept_from(listener_);
+    if (!socket) return;
+    auto peer = os::peer_of(socket->get());
+    const bool allowed = peer && (peer->uid == options_.identity.uid || peer->uid == 0);
+    if (allowed && clients_.size() < kMostClients) add_client(std::move(*socket));
+  });
+}
+
+void Launcher::add_client(Fd socket) {
+  had_client_ = true;
+  auto client = std::make_unique<Client>();
+  client->socket = std::move(socket);
+  Client* const added = client.get();
+  if (poller_.add(added->socket.get(), EPOLLIN, [this, added](uint32_t) { on_client(*added); })) {
+    clients_.push_back(std::move(client));
+  }
+}
+
+void Launcher::on_client(Client& client) {
+  std::array<char, kLargestPacket> buffer;
+  auto received = os::receive_some(client.socket.get(), buffer);
+  if (!received && received.error().os_errno() == EAGAIN) return;
+  if (!received || received->bytes == 0) {
+    client.closed = true;
+    poller_.remove(client.socket.get());
+    return;
+  }
+  auto packet = decode_packet({buffer.data(), received->bytes});
+  if (!packet) {
+    client.closed = true;
+    poller_.remove(client.socket.get());
+    return;
+  }
+  if (auto handled = handle(client, *packet, std::move(received->descriptors)); !handled) {
+    answer(client, packet->request, Operation::error, encode_launcher_error(handled.error()));
+  }
+}
+
+Result<> Launcher::handle(Client& client, const Packet& packet, std::vector<Fd> descriptors) {
+  if (!client.greeted && packet.operation != Operation::hello) {
+    return Error(Code::invalid_argument, "the first message must be a hello");
+  }
+  switch (packet.operation) {
+    case Operation::hello: {
+      TRY(auto hello, decode_launcher_hello(packet.body));
+      if (hello.version < 1) return Error(Code::unsupported, "unknown launcher protocol");
+      client.greeted = true;
+      const LauncherHello reply{std::min(hello.version, kLauncherVersion), ATOLL_VERSION};
+      answer(client, packet.request, Operation::ok, encode(reply));
+      return {};
+    }
+    case Operation::create: {
+      TRY(auto launch, decode_launch(packet.body));
+      return create_box(client, packet.request, launch, std::move(descriptors));
+    }
+    case Operation::connect: {
+      TRY(auto id, decode_id(packet.body));
+      return connect_box(client, packet.request, id);
+    }
+    case Operation::renew: {
+      TRY(auto renewal, decode_renew(packet.body));
+      const auto found = boxes_.find(renewal.id);
+      if (found == boxes_.end() || found->second->ending) return Error(Code::not_found, "no sandbox " + renewal.id);
+      found->second->record.expires_at = Micros(static_cast<int64_t>(renewal.expires_at_us));
+      TRY_OK(save_record(found->second->directory.get(), found->second->record));
+      answer(client, packet.request, Operation::ok, {});
+      return {};
+    }
+    case Operation::destroy: {
+      TRY(auto id, decode_id(packet.body));
+      const auto found = boxes_.find(id);
+      if (found == boxes_.end()) {
+        answer(client, packet.request, Operation::ok, {});
+        return {};
+      }
+      destroy_box(&client, packet.request, *found->second);
+      return {};
+    }
+    case Operation::list: {
+      TRY(auto after, decode_id(packet.body));
+      std::vector<LaunchedRow> rows;
+      for (auto it = boxes_.upper_bound(after); it != boxes_.end() && rows.size() < kListPage; ++it) {
+        rows.push_back({it->first, it->second->record.driver, !it->second->ending});
+      }
+      answer(client, packet.request, Operation::ok, encode(rows));
+      return {};
+    }
+    case Operation::end_all: {
+      std::vector<Box*> all;
+      for (auto& [id, box] : boxes_) all.push_back(box.get());
+      for (Box* box : all) destroy_box(nullptr, 0, *box);
+      answer(client, packet.request, Operation::ok, {});
+      return {};
+    }
+    default:
+      return Error(Code::invalid_argument, "an operation that only the launcher sends");
+  }
+}
+
+Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequest& launch,
+                              std::vector<Fd> descriptors) {
+  if (!is_sandbox_id(launch.id)) return Error(Code::invalid_argument, "a malformed sandbox id");
+  if (launch.driver.empty() || launch.driver.size() > 32) return Error(Code::invalid_argument, "a malformed driver name");
+  if (boxes_.contains(launch.id)) return Error(Code::already_exists, "sandbox " + launch.id + " exists");
+  if (boxes_.size() >= kMostBoxes) return Error(Code::resource_exhausted, "too many sandboxes on this host");
+  const size_t expected = 1 + (launch.has_workspace ? 1 : 0) + launch.mounts;
+  if (launch.mounts > kMostMounts || descriptors.size() != expected) {
+    return Error(Code::invalid_argument, "the descriptors do not fit the request");
+  }
+  for (size_t i = 1; i < descriptors.size(); ++i) {
+    struct stat info {};
+    if (fstat(descriptors[i].get(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+      return Error(Code::invalid_argument, "a mount is not a directory");
+    }
+  }
+
+  TRY_OK(os::make_directory(boxes_directory_.get(), launch.id, 0711));
+  const auto make = [&]() -> Result<> {
+    auto box = std::make_unique<Box>();
+    TRY(box->directory, os::open_at(boxes_directory_.get(), launch.id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    const int directory = box->directory.get();
+    for (const char* name : {kWork, kTemporary}) {
+      TRY_OK(os::make_directory(directory, name, 0700));
+      if (geteuid() == 0 && options_.identity.uid != 0 &&
+          fchownat(directory, name, options_.identity.uid, options_.identity.gid, AT_SYMLINK_NOFOLLOW) != 0) {
+        return os_error("handing over the workspace");
+      }
+    }
+    Fd workspace;
+    if (launch.has_workspace) {
+      workspace = std::move(descriptors[1]);
+    } else {
+      TRY(workspace, os::open_at(directory, kWork, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    }
+    TRY(auto temporary, os::open_at(directory, kTemporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    TRY(auto listener, os::listen_at(directory, kAgentSocket, os::SocketKind::stream, 0600));
+    TRY(auto ends, os::socket_pair(os::SocketKind::stream));
+    box->record = {launch.id, launch.driver, boot_id_, 0, 0, random_token(),
+                   Micros(static_cast<int64_t>(std::min<uint64_t>(launch.expires_at_us, INT64_MAX)))};
+    TRY(auto token, token_pipe(box->record.token));
+
+    AgentDescriptors places{ends.second.get(), listener.get(), descriptors[0].get(),
+                            token.get(),       workspace.get(), temporary.get(), {}};
+    for (size_t i = expected - launch.mounts; i < expected; ++i) places.mounts.push_back(descriptors[i].get());
+    TRY(auto agent, start_agent(options_.program.get(), places, options_.identity));
+    box->record.pid = agent.pid;
+    box->pidfd = std::move(agent.pidfd);
+    box->is_child = true;
+    const auto stat = os::find_process(agent.pid);
+    box->record.start_ticks = stat ? stat->start_ticks : 0;
+    const std::string id = launch.id;
+    auto watched = poller_.add(box->pidfd.get(), EPOLLIN, [this, id](uint32_t) { on_agent_ended(id); });
+    auto saved = watched ? save_record(directory, box->record) : watched;
+    if (!saved) {
+      if (watched) poller_.remove(box->pidfd.get());
+      static_cast<void>(os::send_signal(box->pidfd, SIGKILL));
+      waitpid(agent.pid, nullptr, 0);
+      return saved;
+    }
+    boxes_[id] = std::move(box);
+    answer(client, request, Operation::ok, {}, ends.first.get());
+    return {};
+  };
+  auto made = make();
+  if (!made) remove_directory(launch.id);
+  return made;
+}
+
+Result<> Launcher::connect_box(Client& client, uint32_t request, const std::string& id) {
+  const auto found = boxes_.find(id);
+  if (found == boxes_.end() || found->second->ending) return Error(Code::not_found, "no sandbox " + id);
+  TRY(auto socket, os::connect_at(found->second->directory.get(), kAgentSocket, os::SocketKind::stream));
+  TRY(auto sent, os::send_some(socket.get(), found->second->record.token));
+  if (sent != kTokenBytes) return Error(Code::internal, "the agent's socket does not take the token");
+  answer(client, request, Operation::ok, {}, socket.get());
+  return {};
+}
+
+void Launcher::destroy_box(Client* client, uint32_t request, Box& box) {
+  if (client != nullptr) box.waiters.push_back({client, request});
+  begin_ending(box);
+}
+
+void Launcher::begin_ending(Box& box) {
+  if (box.ending) return;
+  box.ending = true;
+  box.kill_at = now() + kEndingPatience;
+  // The agent ends what it started, which it knows best, and then itself.
+  static_cast<void>(os::send_signal(box.pidfd, SIGTERM));
+}
+
+void Launcher::on_agent_ended(const std::string& id) {
+  const auto found = boxes_.find(id);
+  if (found == boxes_.end() || !found->second->pidfd) return;
+  Box& box = *found->second;
+  poller_.remove(box.pidfd.get());
+  box.pidfd.close();
+  bool left_nothing = false;
+  if (box.is_child) {
+    int status = 0;
+    left_nothing = waitpid(box.record.pid, &status, WNOHANG) == box.record.pid && WIFEXITED(status) &&
+                   WEXITSTATUS(status) == kAgentLeftNothing;
+  }
+  if (!left_nothing) kill_stragglers(id);
+  if (!box.ending) {
+    log("the agent of " + id + " died");
+    tell_all({id, EndCause::death});
+  } else if (box.expired) {
+    tell_all({id, EndCause::expiry});
+  }
+  box.ending = true;
+  box.kill_at = Micros(0);
+  remove_box(box);
+}
+
+void Launcher::remove_box(Box& box) {
+  const int directory = box.directory.get();
+  unlinkat(directory, kAgentSocket, 0);
+  // Usually both are empty, and then there is nothing to wait for.
+  const bool simple = (unlinkat(directory, kWork, AT_REMOVEDIR) == 0 || errno == ENOENT) &&
+                      (unlinkat(directory, kTemporary, AT_REMOVEDIR) == 0 || errno == ENOENT) &&
+                      (unlinkat(directory, kRecordFile, 0) == 0 || errno == ENOENT) &&
+                      unlinkat(boxes_directory_.get(), box.record.id.c_str(), AT_REMOVEDIR) == 0;
+  if (simple) {
+    finish(box);
+  } else {
+    remove_directory(box.record.id);
+  }
+}
+
+// A large tree takes its time, so a child does it while we go on serving.
+void Launcher::remove_directory(const std::string& id) {
+  const pid_t worker = fork();
+  if (worker == 0) {
+    auto removed = os::remove_tree(boxes_directory_.get(), id);
+    if (!removed) log("removing " + id + ": " + removed.error().message());
+    _exit(removed ? 0 : 1);
+  }
+  if (worker > 0) {
+    removers_[worker] = id;
+  } else {
+    log("cannot fork to remove " + id);
+    if (const auto found = boxes_.find(id); found != boxes_.end()) finish(*found->second);
+  }
+}
+
+void Launcher::on_removed(pid_t worker) {
+  const auto found = removers_.find(worker);
+  const std::string id = found->second;
+  removers_.erase(found);
+  if (const auto box = boxes_.find(id); box != boxes_.end()) finish(*box->second);
+}
+
+void Launcher::finish(Box& box) {
+  for (const auto& waiter : box.waiters) answer(*waiter.client, waiter.request, Operation::ok, {});
+  boxes_.erase(box.record.id);
+  idle_since_ = now();
+}
+
+void Launcher::answer(Client& client, uint32_t request, Operation operation, std::string_view body, int descriptor) {
+  if (client.closed) return;
+  const std::string packet = encode_packet(request, operation, body);
+  const int descriptors[] = {descriptor};
+  auto sent = os::send_some(client.socket.get(), packet,
+                            descriptor >= 0 ? std::span<const int>(descriptors) : std::span<const int>());
+  if (!sent) {
+    // A client that does not read its answers cannot be served; it connects again and asks what there is.
+    log("dropping a client: " + sent.error().message());
+    client.closed = true;
+    poller_.remove(client.socket.get());
+  }
+}
+
+void Launcher::tell_all(const EndedEvent& event) {
+  for (auto& client : clients_) {
+    if (client->greeted) answer(*client, 0, Operation::ended, encode(event));
+  }
+}
+
+Micros Launcher::next_deadline() const {
+  Micros next{0};
+  const auto consider = [&](Micros at) {
+    if (at.count() > 0 && (next.count() == 0 || at < next)) next = at;
+  };
+  for (const auto& [id, box] : boxes_) {
+    consider(box->ending ? box->kill_at : box->record.expires_at);
+  }
+  if (boxes_.empty() && clients_.empty()) {
+    consider(idle_since_ + (had_client_ ? Micros(kIdlePatience) : Micros(kStartPatience)));
+  }
+  return next;
+}
+
+void Launcher::act_on_deadlines() {
+  const Micros moment = now();
+  for (auto& [id, box] : boxes_) {
+    if (box->ending) {
+      if (box->kill_at.count() > 0 && box->kill_at <= moment && box->pidfd) {
+        log("the agent of " + id + " does not end; killing it");
+        box->kill_at = moment + kEndingPatience;
+        static_cast<void>(os::send_signal(box->pidfd, SIGKILL));
+      }
+    } else if (box->record.expires_at.count() > 0 && box->record.expires_at <= moment) {
+      box->expired = true;
+      begin_ending(*box);
+    }
+  }
+}
+
+bool Launcher::is_done() const {
+  if (!boxes_.empty() || !clients_.empty() || !removers_.empty()) return false;
+  const auto patience = had_client_ ? Micros(kIdlePatience) : Micros(kStartPatience);
+  return options_.life == LauncherLife::embedded || now() >= idle_since_ + patience;
+}
+
+Result<> Launcher::run() {
+  while (!is_done()) {
+    TRY_OK(poller_.wait(next_deadline()));
+    act_on_deadlines();
+    for (auto it = clients_.begin(); it != clients_.end();) {
+      if (!(*it)->closed) {
+        ++it;
+        continue;
+      }
+      for (auto& [id, box] : boxes_) {
+        std::erase_if(box->waiters, [&](const auto& waiter) { return waiter.client == it->get(); });
+      }
+      it = clients_.erase(it);
+      idle_since_ = now();
+      if (options_.life == LauncherLife::embedded) {
+        for (auto& [id, box] : boxes_) begin_ending(*box);
+      }
+    }
+  }
+  const int run = options_.run_directory.get();
+  unlinkat(run, kSandboxesDirectory, AT_REMOVEDIR);
+  if (options_.life == LauncherLife::kept) {
+    unlinkat(run, kLauncherSocket, 0);
+  } else if (auto path = os::path_of(run)) {
+    rmdir(path->c_str());
+  }
+  return {};
+}
+
+}  // namespace atl::native

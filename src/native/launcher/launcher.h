@@ -1,0 +1,96 @@
+// The launcher: makes sandboxes, watches over them, and takes them down.
+//
+// It is the only part of Atoll that may be privileged, and is no deputy: it takes descriptors and ids, never paths that
+// a client names, and a sandbox runs with the rights of whoever owns the launcher's socket, not with the launcher's.
+// It is single-threaded and keeps no state that is not also in its run directory:
+//
+//   launcher.sock   where the daemon connects (SOCK_SEQPACKET, 0600)
+//   keeper.lock     held by the keeper, which starts this program again when it dies
+//   box/<id>/       one sandbox: record, agent.sock, work/, tmp/
+//
+// Killed at any moment it leaves agents running and records lying; its successor opens a pidfd for each (checked by start
+// time, so that no stranger is mistaken for an agent), goes on watching, and removes what is half made or has ended.
+// It holds each sandbox's expiry, so that a time to live holds while the daemon is away. With no sandbox and no client it
+// leaves, and leaves nothing.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "native/launcher/agent_process.h"
+#include "native/launcher/record.h"
+#include "native/launcher_protocol.h"
+#include "os/poller.h"
+
+namespace atl::native {
+
+enum class LauncherLife : uint8_t {
+  kept,      // listens in the run directory; sandboxes outlive clients
+  embedded,  // serves one client on an inherited socket and ends every sandbox with it
+};
+
+struct LauncherOptions {
+  LauncherLife life = LauncherLife::kept;
+  Fd run_directory;
+  Fd client;   // embedded
+  Fd program;  // the agent's executable
+  Identity identity;
+};
+
+class Launcher final {
+ public:
+  static Result<std::unique_ptr<Launcher>> create(LauncherOptions options);
+  ~Launcher();
+
+  // Serves until there is nothing left to do.
+  Result<> run();
+
+ private:
+  struct Client;
+  struct Box;
+
+  explicit Launcher(LauncherOptions options, os::Poller poller, std::string boot_id);
+
+  Result<> open_run_directory();
+  Result<> take_up(const std::string& id);
+  void take_up_all();
+  Result<> watch_signals();
+  Result<> listen();
+  void add_client(Fd socket);
+  void on_client(Client& client);
+  Result<> handle(Client& client, const Packet& packet, std::vector<Fd> descriptors);
+
+  Result<> create_box(Client& client, uint32_t request, const LaunchRequest& launch, std::vector<Fd> descriptors);
+  Result<> connect_box(Client& client, uint32_t request, const std::string& id);
+  // Answers the client once nothing is left.
+  void destroy_box(Client* client, uint32_t request, Box& box);
+  void begin_ending(Box& box);
+  void on_agent_ended(const std::string& id);
+  void remove_box(Box& box);
+  void remove_directory(const std::string& id);
+  void on_removed(pid_t worker);
+  void finish(Box& box);
+
+  void answer(Client& client, uint32_t request, Operation operation, std::string_view body, int descriptor = -1);
+  void tell_all(const EndedEvent& event);
+  Micros next_deadline() const;
+  void act_on_deadlines();
+  bool is_done() const;
+
+  LauncherOptions options_;
+  os::Poller poller_;
+  std::string boot_id_;
+  Fd boxes_directory_;
+  Fd listener_;
+  Fd signals_;
+  std::list<std::unique_ptr<Client>> clients_;
+  std::map<std::string, std::unique_ptr<Box>> boxes_;
+  std::map<pid_t, std::string> removers_;
+  Micros idle_since_{0};
+  bool had_client_ = false;
+};
+
+}  // namespace atl::native

@@ -1,0 +1,77 @@
+// atoll-launcher: makes sandboxes for the daemon, or for one `atoll run`. See launcher.h.
+//
+//   atoll-launcher --keep UID GID        keeper and launcher for the run directory that is descriptor 3
+//   atoll-launcher --embedded            for the client on descriptor 4; ends with it
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "native/launcher/keeper.h"
+#include "native/launcher/launcher.h"
+#include "os/file.h"
+
+namespace {
+
+using namespace atl;
+using namespace atl::native;
+
+constexpr int kRunDirectory = 3;
+constexpr int kClient = 4;
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "atoll-launcher: %s\n", error.message().c_str());
+  return 125;
+}
+
+// The agent lies beside us; asking the kernel where we are cannot be misled by argv.
+Result<Fd> open_agent() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 16);
+  if (length < 0) return os_error("finding my own program");
+  std::string directory(path, static_cast<size_t>(length));
+  directory.resize(directory.rfind('/') + 1);
+  return os::open_at(AT_FDCWD, directory + "atoll-agent", O_PATH);
+}
+
+int serve(LauncherLife life, Identity identity) {
+  LauncherOptions options;
+  options.life = life;
+  options.identity = identity;
+  auto program = open_agent();
+  if (!program) return fail(program.error());
+  options.program = std::move(*program);
+  options.run_directory = Fd(fcntl(kRunDirectory, F_DUPFD_CLOEXEC, 10));
+  if (life == LauncherLife::embedded) {
+    options.client = Fd(fcntl(kClient, F_DUPFD_CLOEXEC, 10));
+    close(kClient);
+  }
+  auto launcher = Launcher::create(std::move(options));
+  if (!launcher) return fail(launcher.error());
+  if (auto served = (*launcher)->run(); !served) return fail(served.error());
+  return 0;
+}
+
+int serve_kept(void* identity) { return serve(LauncherLife::kept, *static_cast<Identity*>(identity)); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 4 && std::strcmp(argv[1], "--keep") == 0) {
+    Identity identity{static_cast<uid_t>(std::strtoul(argv[2], nullptr, 10)),
+                      static_cast<gid_t>(std::strtoul(argv[3], nullptr, 10))};
+    // Detached, so that the daemon has nothing to wait for and a terminal's Ctrl-C does not reach it.
+    const pid_t detached = fork();
+    if (detached != 0) return detached > 0 ? 0 : 125;
+    setsid();
+    auto kept = keep(kRunDirectory, serve_kept, &identity);
+    return kept ? 0 : fail(kept.error());
+  }
+  if (argc == 2 && std::strcmp(argv[1], "--embedded") == 0) {
+    return serve(LauncherLife::embedded, Identity{getuid(), getgid()});
+  }
+  std::fprintf(stderr, "atoll-launcher %s: started by atoll only\n", ATOLL_VERSION);
+  return 2;
+}

@@ -1,0 +1,47 @@
+#include "native/launcher/record.h"
+
+#include "base/bytes.h"
+#include "native/agent_config.h"
+#include "os/file.h"
+
+namespace atl::native {
+namespace {
+
+constexpr uint32_t kRecordVersion = 1;
+constexpr size_t kLargestRecord = 4096;
+
+}  // namespace
+
+Result<> save_record(int sandbox_directory, const Record& record) {
+  ByteWriter writer;
+  writer.u32(kRecordVersion);
+  writer.text(record.id);
+  writer.text(record.driver);
+  writer.text(record.boot_id);
+  writer.u64(static_cast<uint64_t>(record.pid));
+  writer.u64(record.start_ticks);
+  writer.text(record.token);
+  writer.i64(record.expires_at.count());
+  return os::replace_file(sandbox_directory, kRecordFile, writer.bytes(), 0600);
+}
+
+Result<Record> load_record(int sandbox_directory) {
+  TRY(auto bytes, os::read_file(sandbox_directory, kRecordFile, kLargestRecord));
+  ByteReader reader(bytes);
+  const uint32_t version = reader.u32();
+  Record record;
+  record.id = reader.text();
+  record.driver = reader.text();
+  record.boot_id = reader.text();
+  record.pid = static_cast<pid_t>(reader.u64());
+  record.start_ticks = reader.u64();
+  record.token = reader.text();
+  record.expires_at = Micros(reader.i64());
+  TRY_OK(reader.finish());
+  if (version != kRecordVersion || record.pid <= 1 || record.token.size() != kTokenBytes) {
+    return Error(Code::invalid_argument, "a sandbox's record is malformed");
+  }
+  return record;
+}
+
+}  // namespace atl::native

@@ -1,0 +1,32 @@
+// What the launcher writes down about a sandbox, so that its successor can take it up.
+//
+// One small file per sandbox in box/<id>/, replaced whole. It names the agent by pid, start time and boot, so that a
+// successor never mistakes a stranger for it, and holds the token for the agent's socket: mode 0600.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace atl::native {
+
+struct Record {
+  std::string id;
+  std::string driver;
+  std::string boot_id;
+  pid_t pid = 0;
+  uint64_t start_ticks = 0;
+  std::string token;
+  Micros expires_at{0};
+};
+
+constexpr const char* kRecordFile = "record";
+
+Result<> save_record(int sandbox_directory, const Record& record);
+Result<Record> load_record(int sandbox_directory);
+
+}  // namespace atl::native

@@ -1,0 +1,386 @@
+#include "native/launcher_client.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <map>
+
+#include "net/event.h"
+#include "os/file.h"
+#include "os/socket.h"
+
+extern char** environ;
+
+namespace atl::native {
+namespace {
+
+constexpr auto kAnswerPatience = std::chrono::seconds(60);
+constexpr auto kConnectPatience = std::chrono::seconds(10);
+constexpr auto kConnectPause = std::chrono::milliseconds(2);
+constexpr auto kLeavePatience = std::chrono::seconds(3);
+
+Error gone() {
+  return Error(Code::unavailable, "the launcher does not answer")
+      .with_hint("it is started again by itself; see launcher.log in the run directory");
+}
+
+struct Answer {
+  Operation operation{};
+  std::string body;
+  std::vector<Fd> descriptors;
+};
+
+struct Pending {
+  explicit Pending(const asio::any_io_executor& executor) : done(executor) {}
+  net::Event done;
+  std::optional<Answer> answer;
+};
+
+// Starts atoll-launcher with `descriptors` as 3, 4, …, and its messages going to `log`.
+Result<pid_t> spawn_launcher(const std::string& program, std::vector<std::string> arguments,
+                             const std::vector<int>& descriptors, int log) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, log, 1);
+  posix_spawn_file_actions_adddup2(&actions, log, 2);
+  // First out of the way, then into place: a target may be another's source.
+  constexpr int kAside = 100;
+  const int count = static_cast<int>(descriptors.size());
+  for (int i = 0; i < count; ++i) {
+    posix_spawn_file_actions_adddup2(&actions, descriptors[static_cast<size_t>(i)], kAside + i);
+  }
+  for (int i = 0; i < count; ++i) posix_spawn_file_actions_adddup2(&actions, kAside + i, 3 + i);
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3 + count);
+
+  std::vector<char*> argv;
+  for (auto& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  char* no_environment[] = {nullptr};
+  pid_t pid = 0;
+  const int failure = posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), no_environment);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failure != 0) {
+    return os_error_from(failure, "starting", program).with_hint("is Atoll installed completely? set ATOLL_LIBEXEC");
+  }
+  return pid;
+}
+
+}  // namespace
+
+struct LauncherClient::Impl : std::enable_shared_from_this<LauncherClient::Impl> {
+  explicit Impl(asio::any_io_executor where) : executor(std::move(where)), connected(executor) {}
+
+  Task<> ensure_connected();
+  Result<Fd> connect_or_start();
+  Result<> start_keeper();
+  Task<> read_loop(std::shared_ptr<asio::posix::stream_descriptor> from);
+  Task<> greet();
+  Task<Answer> request(Operation operation, std::string body, std::vector<Fd> descriptors);
+  Task<Answer> exchange(Operation operation, std::string body, std::vector<Fd> descriptors);
+  void on_packet(std::string_view bytes, std::vector<Fd> descriptors);
+  void disconnect();
+  void use(Fd fd);
+
+  asio::any_io_executor executor;
+  bool is_embedded = false;
+  std::string libexec;
+  uid_t uid = 0;
+  gid_t gid = 0;
+  Fd run_directory;
+  std::string run_path;
+  pid_t launcher = 0;  // embedded: our child
+
+  std::shared_ptr<asio::posix::stream_descriptor> socket;  // shared with its read loop
+  bool connecting = false;
+  net::Event connected;
+  LauncherHello greeting;
+  uint32_t next_request = 1;
+  uint64_t connections = 0;
+  std::map<uint32_t, std::shared_ptr<Pending>> pending;
+  std::vector<OnEnded> listeners;
+};
+
+LauncherClient::LauncherClient(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+LauncherClient::~LauncherClient() {
+  impl_->disconnect();
+  if (!impl_->is_embedded || impl_->launcher == 0) return;
+  // It ends everything and leaves; waiting for it means that nothing is left when we are gone.
+  const auto give_up = std::chrono::steady_clock::now() + kLeavePatience;
+  while (waitpid(impl_->launcher, nullptr, WNOHANG) == 0 && std::chrono::steady_clock::now() < give_up) {
+    const timespec pause{0, 100'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+Result<std::unique_ptr<LauncherClient>> LauncherClient::kept(asio::any_io_executor executor, KeptLauncher options) {
+  if (mkdir(options.run_directory.c_str(), 0711) != 0 && errno != EEXIST) {
+    return os_error("making the run directory", options.run_directory);
+  }
+  auto impl = std::make_shared<Impl>(std::move(executor));
+  impl->libexec = std::move(options.libexec);
+  impl->uid = options.uid;
+  impl->gid = options.gid;
+  TRY(impl->run_directory, os::open_at(AT_FDCWD, options.run_directory, O_RDONLY | O_DIRECTORY));
+  impl->run_path = std::move(options.run_directory);
+  return std::unique_ptr<LauncherClient>(new LauncherClient(std::move(impl)));
+}
+
+Result<std::unique_ptr<LauncherClient>> LauncherClient::embedded(asio::any_io_executor executor,
+                                                                 EmbeddedLauncher options) {
+  auto impl = std::make_shared<Impl>(std::move(executor));
+  impl->is_embedded = true;
+  impl->libexec = std::move(options.libexec);
+  if (mkdir(options.base_directory.c_str(), 0711) != 0 && errno != EEXIST) {
+    return os_error("making", options.base_directory);
+  }
+  TRY(auto base, os::open_at(AT_FDCWD, options.base_directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  struct stat info {};
+  if (fstat(base.get(), &info) != 0) return os_error("looking at", options.base_directory);
+  if (info.st_uid != geteuid() || (info.st_mode & 022) != 0) {
+    return Error(Code::permission_denied, options.base_directory + " belongs to somebody else, or others may write to it");
+  }
+  // While the base is locked no other run mistakes our directory, not locked yet, for one whose owner was killed.
+  if (flock(base.get(), LOCK_EX) != 0) return os_error("locking", options.base_directory);
+  impl->run_path = options.base_directory + "/run-XXXXXX";
+  if (mkdtemp(impl->run_path.data()) == nullptr) return os_error("making a run directory");
+  chmod(impl->run_path.c_str(), 0711);
+  TRY(impl->run_directory, os::open_at(AT_FDCWD, impl->run_path, O_RDONLY | O_DIRECTORY));
+  if (flock(impl->run_directory.get(), LOCK_EX | LOCK_NB) != 0) return os_error("locking", impl->run_path);
+  return std::unique_ptr<LauncherClient>(new LauncherClient(std::move(impl)));
+}
+
+bool LauncherClient::is_embedded() const { return impl_->is_embedded; }
+uint64_t LauncherClient::reconnects() const { return impl_->connections > 0 ? impl_->connections - 1 : 0; }
+void LauncherClient::subscribe(OnEnded on_ended) { impl_->listeners.push_back(std::move(on_ended)); }
+
+Result<> LauncherClient::Impl::start_keeper() {
+  TRY(auto log, os::open_at(run_directory.get(), kLauncherLog, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600));
+  // The child detaches the keeper and ends at once.
+  TRY(auto pid, spawn_launcher(libexec + "/atoll-launcher",
+                               {"atoll-launcher", "--keep", std::to_string(uid), std::to_string(gid)},
+                               {run_directory.get()}, log.get()));
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return {};
+}
+
+Result<Fd> LauncherClient::Impl::connect_or_start() {
+  if (is_embedded) {
+    if (launcher != 0) return gone();  // its sandboxes are gone with it; there is nothing to go on with
+    TRY(auto ends, os::socket_pair(os::SocketKind::packets));
+    TRY(launcher, spawn_launcher(libexec + "/atoll-launcher", {"atoll-launcher", "--embedded"},
+                                 {run_directory.get(), ends.second.get()}, 2));
+    return std::move(ends.first);
+  }
+  auto there = os::connect_at(run_directory.get(), kLauncherSocket, os::SocketKind::packets);
+  if (there) return there;
+  const int number = there.error().os_errno();
+  if (number != ENOENT && number != ECONNREFUSED) return there;
+  // A keeper that is there already has the lock, and then this is a no-op.
+  TRY_OK(start_keeper());
+  return os::connect_at(run_directory.get(), kLauncherSocket, os::SocketKind::packets);
+}
+
+void LauncherClient::Impl::use(Fd fd) {
+  socket = std::make_shared<asio::posix::stream_descriptor>(executor, fd.release());
+  ++connections;
+  spawn(executor, read_loop(socket));
+}
+
+Task<> LauncherClient::Impl::ensure_connected() {
+  const auto self = shared_from_this();
+  while (connecting) co_await connected.wait();
+  if (socket) co_return Result<>();
+  connecting = true;
+  connected.reset();
+  const auto give_up = std::chrono::steady_clock::now() + kConnectPatience;
+  asio::steady_timer timer(executor);
+  Result<> outcome;
+  for (;;) {
+    auto fd = connect_or_start();
+    if (fd) {
+      use(std::move(*fd));
+      outcome = co_await greet();
+      if (outcome || is_embedded) break;
+    } else {
+      outcome = std::move(fd).error();
+    }
+    const bool worth_waiting = !is_embedded && (outcome.error().code() == Code::unavailable ||
+                                                outcome.error().code() == Code::not_found);
+    if (!worth_waiting || std::chrono::steady_clock::now() > give_up) break;
+    timer.expires_after(kConnectPause);
+    boost::system::error_code ignored;
+    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  }
+  connecting = false;
+  connected.set();
+  if (!outcome) co_return std::move(outcome).error().with("reaching the launcher");
+  co_return Result<>();
+}
+
+Task<> LauncherClient::Impl::greet() {
+  CO_TRY(auto answer, co_await exchange(Operation::hello, encode(LauncherHello{kLauncherVersion, ATOLL_VERSION}), {}));
+  CO_TRY(auto hello, decode_launcher_hello(answer.body));
+  greeting = std::move(hello);
+  co_return Result<>();
+}
+
+void LauncherClient::Impl::disconnect() {
+  if (socket) {
+    boost::system::error_code ignored;
+    socket->close(ignored);
+    socket.reset();
+  }
+  auto interrupted = std::move(pending);
+  pending.clear();
+  for (auto& [number, waiting] : interrupted) waiting->done.set();
+}
+
+Task<> LauncherClient::Impl::read_loop(std::shared_ptr<asio::posix::stream_descriptor> from) {
+  const auto self = shared_from_this();
+  std::vector<char> buffer(kLargestPacket);
+  while (from->is_open()) {
+    auto received = os::receive_some(from->native_handle(), buffer);
+    if (received && received->bytes > 0) {
+      on_packet({buffer.data(), received->bytes}, std::move(received->descriptors));
+      continue;
+    }
+    if (received || received.error().os_errno() != EAGAIN) break;
+    boost::system::error_code failure;
+    co_await from->async_wait(asio::posix::stream_descriptor::wait_read,
+                              asio::redirect_error(asio::use_awaitable, failure));
+    if (failure) break;
+  }
+  if (socket == from) disconnect();
+  co_return Result<>();
+}
+
+void LauncherClient::Impl::on_packet(std::string_view bytes, std::vector<Fd> descriptors) {
+  auto packet = decode_packet(bytes);
+  if (!packet) return;
+  if (packet->request == 0) {
+    if (packet->operation != Operation::ended) return;
+    if (auto event = decode_ended(packet->body)) {
+      for (const auto& listener : listeners) listener(*event);
+    }
+    return;
+  }
+  const auto found = pending.find(packet->request);
+  if (found == pending.end()) return;
+  const auto waiting = found->second;
+  pending.erase(found);
+  waiting->answer = Answer{packet->operation, std::string(packet->body), std::move(descriptors)};
+  waiting->done.set();
+}
+
+Task<Answer> LauncherClient::Impl::exchange(Operation operation, std::string body, std::vector<Fd> descriptors) {
+  const auto self = shared_from_this();
+  const uint32_t number = next_request++ == 0 ? next_request++ : next_request - 1;
+  const std::string packet = encode_packet(number, operation, body);
+  if (packet.size() > kLargestPacket) co_return Error(Code::too_large, "a message to the launcher is too large");
+  auto waiting = std::make_shared<Pending>(executor);
+  pending[number] = waiting;
+  std::vector<int> numbers;
+  for (const auto& descriptor : descriptors) numbers.push_back(descriptor.get());
+  for (;;) {
+    const auto through = socket;
+    if (!through) co_return gone();
+    auto sent = os::send_some(through->native_handle(), packet, numbers);
+    if (sent) break;
+    if (sent.error().os_errno() != EAGAIN) {
+      pending.erase(number);
+      disconnect();
+      co_return gone();
+    }
+    boost::system::error_code failure;
+    co_await through->async_wait(asio::posix::stream_descriptor::wait_write,
+                                 asio::redirect_error(asio::use_awaitable, failure));
+  }
+  const bool in_time = co_await waiting->done.wait_until(std::chrono::steady_clock::now() + kAnswerPatience);
+  pending.erase(number);
+  if (!in_time && !waiting->answer) co_return Error(Code::deadline_exceeded, "the launcher did not answer in time");
+  if (!waiting->answer) co_return gone();
+  if (waiting->answer->operation == Operation::ok) co_return std::move(*waiting->answer);
+  auto error = decode_launcher_error(waiting->answer->body);
+  if (!error) co_return std::move(error).error();
+  co_return std::move(*error);
+}
+
+Task<Answer> LauncherClient::Impl::request(Operation operation, std::string body, std::vector<Fd> descriptors) {
+  const auto self = shared_from_this();
+  CO_TRY_OK(co_await ensure_connected());
+  co_return co_await exchange(operation, std::move(body), std::move(descriptors));
+}
+
+Task<LauncherHello> LauncherClient::hello() {
+  const auto impl = impl_;
+  CO_TRY_OK(co_await impl->ensure_connected());
+  co_return impl->greeting;
+}
+
+Task<Fd> LauncherClient::create(LaunchRequest request, Fd config, std::vector<Fd> directories) {
+  const auto impl = impl_;
+  std::vector<Fd> descriptors;
+  descriptors.push_back(std::move(config));
+  for (auto& directory : directories) descriptors.push_back(std::move(directory));
+  CO_TRY(auto answer, co_await impl->request(Operation::create, encode(request), std::move(descriptors)));
+  if (answer.descriptors.size() != 1) co_return Error(Code::internal, "the launcher sent no connection");
+  co_return std::move(answer.descriptors[0]);
+}
+
+Task<Fd> LauncherClient::connect(std::string id) {
+  const auto impl = impl_;
+  std::vector<Fd> none;
+  CO_TRY(auto answer, co_await impl->request(Operation::connect, encode_id(id), std::move(none)));
+  if (answer.descriptors.size() != 1) co_return Error(Code::internal, "the launcher sent no connection");
+  co_return std::move(answer.descriptors[0]);
+}
+
+Task<> LauncherClient::renew(RenewRequest request) {
+  const auto impl = impl_;
+  std::vector<Fd> none;
+  CO_TRY(auto answer, co_await impl->request(Operation::renew, encode(request), std::move(none)));
+  co_return Result<>();
+}
+
+Task<> LauncherClient::destroy(std::string id) {
+  const auto impl = impl_;
+  std::vector<Fd> none;
+  CO_TRY(auto answer, co_await impl->request(Operation::destroy, encode_id(id), std::move(none)));
+  co_return Result<>();
+}
+
+Task<std::vector<LaunchedRow>> LauncherClient::list() {
+  const auto impl = impl_;
+  std::vector<LaunchedRow> all;
+  std::string after;
+  for (;;) {
+    std::vector<Fd> none;
+    CO_TRY(auto answer, co_await impl->request(Operation::list, encode_id(after), std::move(none)));
+    CO_TRY(auto rows, decode_rows(answer.body));
+    const bool last = rows.size() < kListPage;
+    if (!rows.empty()) after = rows.back().id;
+    for (auto& row : rows) all.push_back(std::move(row));
+    if (last) co_return all;
+  }
+}
+
+Task<> LauncherClient::end_all() {
+  const auto impl = impl_;
+  std::vector<Fd> none;
+  CO_TRY(auto answer, co_await impl->request(Operation::end_all, {}, std::move(none)));
+  co_return Result<>();
+}
+
+}  // namespace atl::native

@@ -1,0 +1,68 @@
+// The daemon's side of the launcher: starts it if need be, talks to it, and connects again when it has died.
+//
+// Lives on the core loop. A call that is under way when the launcher dies fails with Code::unavailable; the next one
+// waits for the keeper to bring the launcher back (a few milliseconds), within its own deadline. Whether an interrupted
+// create came about shows in list().
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/task.h"
+#include "native/launcher_protocol.h"
+
+namespace atl::native {
+
+struct KeptLauncher {
+  std::string run_directory;  // made if missing (0711)
+  std::string libexec;        // where atoll-launcher and atoll-agent are
+  uid_t uid = 0;              // whom the launcher serves, and as whom sandboxes run
+  gid_t gid = 0;
+};
+
+struct EmbeddedLauncher {
+  // Each run takes a locked directory of its own in here and removes what killed runs have left.
+  std::string base_directory;
+  std::string libexec;
+};
+
+class LauncherClient final {
+ public:
+  // Neither connects yet; both fail only when the directory or the programs cannot be used.
+  static Result<std::unique_ptr<LauncherClient>> kept(asio::any_io_executor executor, KeptLauncher options);
+  static Result<std::unique_ptr<LauncherClient>> embedded(asio::any_io_executor executor, EmbeddedLauncher options);
+  ~LauncherClient();
+
+  // True for a launcher whose sandboxes end with this process.
+  bool is_embedded() const;
+
+  // Makes sure that a launcher answers.
+  Task<LauncherHello> hello();
+  // Gives the connection to the new sandbox's agent.
+  Task<Fd> create(LaunchRequest request, Fd config, std::vector<Fd> directories);
+  Task<Fd> connect(std::string id);
+  Task<> renew(RenewRequest request);
+  // Returns once nothing of the sandbox is left.
+  Task<> destroy(std::string id);
+  Task<std::vector<LaunchedRow>> list();
+  Task<> end_all();
+
+  using OnEnded = std::function<void(const EndedEvent& event)>;
+  // For one driver's sandboxes; drivers register at their birth and outlive every call here.
+  void subscribe(OnEnded on_ended);
+
+  // How often a connection had to be made anew.
+  uint64_t reconnects() const;
+
+ private:
+  struct Impl;
+  explicit LauncherClient(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;  // shared with operations under way
+};
+
+}  // namespace atl::native

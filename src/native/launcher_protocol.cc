@@ -1,0 +1,159 @@
+#include "native/launcher_protocol.h"
+
+#include "base/bytes.h"
+
+namespace atl::native {
+namespace {
+
+Error malformed() { return Error(Code::invalid_argument, "malformed launcher message"); }
+
+template <typename Message>
+Result<Message> checked(const ByteReader& reader, Message message) {
+  if (!reader.finish()) return malformed();
+  return message;
+}
+
+}  // namespace
+
+std::string encode_packet(uint32_t request, Operation operation, std::string_view body) {
+  ByteWriter writer;
+  writer.u32(request);
+  writer.u8(static_cast<uint8_t>(operation));
+  writer.raw(body);
+  return std::move(writer).bytes();
+}
+
+Result<Packet> decode_packet(std::string_view bytes) {
+  ByteReader reader(bytes);
+  Packet packet;
+  packet.request = reader.u32();
+  packet.operation = static_cast<Operation>(reader.u8());
+  packet.body = reader.raw();
+  return checked(reader, packet);
+}
+
+std::string encode(const LauncherHello& message) {
+  ByteWriter writer;
+  writer.u32(message.version);
+  writer.text(message.program_version);
+  return std::move(writer).bytes();
+}
+
+Result<LauncherHello> decode_launcher_hello(std::string_view body) {
+  ByteReader reader(body);
+  LauncherHello message;
+  message.version = reader.u32();
+  message.program_version = reader.text();
+  return checked(reader, std::move(message));
+}
+
+std::string encode(const LaunchRequest& message) {
+  ByteWriter writer;
+  writer.text(message.id);
+  writer.text(message.driver);
+  writer.u64(message.expires_at_us);
+  writer.u8(message.has_workspace ? 1 : 0);
+  writer.u32(message.mounts);
+  return std::move(writer).bytes();
+}
+
+Result<LaunchRequest> decode_launch(std::string_view body) {
+  ByteReader reader(body);
+  LaunchRequest message;
+  message.id = reader.text();
+  message.driver = reader.text();
+  message.expires_at_us = reader.u64();
+  message.has_workspace = reader.u8() == 1;
+  message.mounts = reader.u32();
+  return checked(reader, std::move(message));
+}
+
+std::string encode(const RenewRequest& message) {
+  ByteWriter writer;
+  writer.text(message.id);
+  writer.u64(message.expires_at_us);
+  return std::move(writer).bytes();
+}
+
+Result<RenewRequest> decode_renew(std::string_view body) {
+  ByteReader reader(body);
+  RenewRequest message;
+  message.id = reader.text();
+  message.expires_at_us = reader.u64();
+  return checked(reader, std::move(message));
+}
+
+std::string encode_id(std::string_view id) {
+  ByteWriter writer;
+  writer.text(id);
+  return std::move(writer).bytes();
+}
+
+Result<std::string> decode_id(std::string_view body) {
+  ByteReader reader(body);
+  std::string id(reader.text());
+  return checked(reader, std::move(id));
+}
+
+std::string encode(const std::vector<LaunchedRow>& rows) {
+  ByteWriter writer;
+  writer.u32(static_cast<uint32_t>(rows.size()));
+  for (const auto& row : rows) {
+    writer.text(row.id);
+    writer.text(row.driver);
+    writer.u8(row.running ? 1 : 0);
+  }
+  return std::move(writer).bytes();
+}
+
+Result<std::vector<LaunchedRow>> decode_rows(std::string_view body) {
+  ByteReader reader(body);
+  const uint32_t count = reader.u32();
+  if (count > kListPage) return malformed();
+  std::vector<LaunchedRow> rows;
+  for (uint32_t i = 0; i < count; ++i) {
+    LaunchedRow row;
+    row.id = reader.text();
+    row.driver = reader.text();
+    row.running = reader.u8() == 1;
+    rows.push_back(std::move(row));
+  }
+  return checked(reader, std::move(rows));
+}
+
+std::string encode(const EndedEvent& message) {
+  ByteWriter writer;
+  writer.text(message.id);
+  writer.u8(static_cast<uint8_t>(message.cause));
+  return std::move(writer).bytes();
+}
+
+Result<EndedEvent> decode_ended(std::string_view body) {
+  ByteReader reader(body);
+  EndedEvent message;
+  message.id = reader.text();
+  message.cause = static_cast<EndCause>(reader.u8());
+  if (message.cause != EndCause::expiry && message.cause != EndCause::death) return malformed();
+  return checked(reader, std::move(message));
+}
+
+std::string encode_launcher_error(const Error& error) {
+  ByteWriter writer;
+  writer.u8(static_cast<uint8_t>(error.code()));
+  writer.u32(static_cast<uint32_t>(error.os_errno()));
+  writer.text(error.message());
+  writer.text(error.hint());
+  return std::move(writer).bytes();
+}
+
+Result<Error> decode_launcher_error(std::string_view body) {
+  ByteReader reader(body);
+  const uint8_t code = reader.u8();
+  const auto number = static_cast<int>(reader.u32());
+  std::string message(reader.text());
+  const std::string hint(reader.text());
+  if (!reader.finish() || code > static_cast<uint8_t>(Code::out_of_space)) return malformed();
+  return Result<Error>(tl::in_place, Error(static_cast<Code>(code), std::move(message), number).with_hint(hint));
+}
+
+}  // namespace atl::native

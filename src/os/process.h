@@ -1,0 +1,41 @@
+// Processes of the host: pidfds, and what /proc tells about them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace atl::os {
+
+struct ProcessStat {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  pid_t session = 0;
+  char state = '?';         // 'Z' = ended, not yet reaped
+  uint64_t start_ticks = 0; // since boot; with the pid it names a process for good
+};
+
+std::optional<ProcessStat> find_process(pid_t pid);
+// A snapshot of all processes that /proc shows.
+std::vector<ProcessStat> all_processes();
+
+// True if the process's environment, as it was at exec, holds exactly `entry` ("NAME=value"). A process can hide this.
+bool has_environment(pid_t pid, std::string_view entry);
+
+Result<Fd> open_pidfd(pid_t pid);
+// A pidfd for exactly this process, not for a later one with the same pid.
+Result<Fd> open_pidfd(pid_t pid, uint64_t start_ticks);
+// ESRCH (already gone) is no error.
+Result<> send_signal(const Fd& pidfd, int signal);
+
+// Names this boot of the kernel; pids and boot-clock times mean nothing across two of them.
+Result<std::string> boot_id();
+
+}  // namespace atl::os

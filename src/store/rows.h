@@ -1,0 +1,119 @@
+// What the store keeps, as plain rows: text, whole numbers and JSON. Meaning is core's business.
+//
+// Times end in _ms (wall clock, since 1970) or _boot_us (Clock::boot()); zero stands for "none".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace atl::store {
+
+struct SandboxRow {
+  std::string id;
+  std::string tenant;
+  std::string owner;  // the key that made it
+  std::string name;   // unique per tenant among those that have not ended; "" = none
+  std::string user_id;
+  std::string state;
+  std::string lifecycle;
+  std::string driver;
+  std::string isolation;
+  std::string placement;
+  std::string profile;
+  std::string labels = "{}";     // JSON
+  std::string resources = "{}";  // JSON
+  std::string spec = "{}";       // JSON: what was asked for, never with values of the environment or stdin
+  int64_t created_at_ms = 0;
+  int64_t expires_at_ms = 0;
+  int64_t expires_boot_us = 0;
+  std::string boot_id;  // the boot that expires_boot_us belongs to
+  int64_t ttl_s = 0;
+  int64_t idle_s = 0;
+  int64_t last_active_ms = 0;
+  int64_t ended_at_ms = 0;  // nothing of it is left since then
+  std::string failure;
+  int64_t generation = 0;  // grows with every transition
+
+  bool operator==(const SandboxRow&) const = default;
+};
+
+// An intent is written before anything is done about it; what is still pending at start was interrupted.
+enum class IntentState : uint8_t { pending, done, failed, undone };
+
+struct IntentRow {
+  int64_t id = 0;
+  std::string sandbox;
+  int64_t generation = 0;
+  std::string op;
+  IntentState state = IntentState::pending;
+  int64_t created_at_ms = 0;
+  std::string error;
+
+  bool operator==(const IntentRow&) const = default;
+};
+
+struct IdempotencyRow {
+  std::string tenant;
+  std::string key;
+  std::string request_hash;
+  std::string sandbox;
+  int64_t expires_at_ms = 0;
+
+  bool operator==(const IdempotencyRow&) const = default;
+};
+
+struct KeyRow {
+  std::string id;
+  std::string tenant;
+  std::string role;
+  std::string hash;  // SHA-256 of the token, in hex; the token itself is nowhere
+  int64_t created_at_ms = 0;
+  int64_t expires_at_ms = 0;
+  int64_t last_used_at_ms = 0;
+
+  bool operator==(const KeyRow&) const = default;
+};
+
+// The changes that a transaction is made of. "Put" replaces a row of the same key.
+struct PutSandbox {
+  SandboxRow row;
+};
+struct PutIntent {
+  IntentRow row;
+};
+struct EndIntent {
+  int64_t id = 0;
+  IntentState state = IntentState::done;
+  std::string error;
+};
+struct PutIdempotency {
+  IdempotencyRow row;
+};
+struct DropIdempotency {
+  std::string tenant;
+  std::string key;
+};
+struct PutKey {
+  KeyRow row;
+};
+struct TouchKey {
+  std::string id;
+  int64_t last_used_at_ms = 0;
+};
+struct DropKey {
+  std::string id;
+};
+// Forgets what has ended before `ended_before_ms`, the oldest beyond `most_ended`, the intents of both, intents that were
+// settled and are as old, and idempotency rows that have expired by `now_ms`.
+struct Prune {
+  int64_t now_ms = 0;
+  int64_t ended_before_ms = 0;
+  int64_t most_ended = 0;
+};
+
+using Change = std::variant<PutSandbox, PutIntent, EndIntent, PutIdempotency, DropIdempotency,
+                            PutKey, TouchKey, DropKey, Prune>;
+
+}  // namespace atl::store

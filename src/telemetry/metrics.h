@@ -1,0 +1,72 @@
+// The catalogue: every metric of Atoll, declared here and nowhere else.
+//
+// Wiring makes one Metrics and passes it by reference; GET /metrics is render(). Labels name
+// routes, drivers, states and outcomes, never ids, names or tenants: those have no end.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "telemetry/metric.h"
+
+namespace atl::telemetry {
+
+inline constexpr std::string_view kMetricsContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+class Metrics final {
+  Catalogue all_;  // first, because every member below adds itself
+
+ public:
+  Metrics() = default;
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  // `route` is the pattern ("/v1/sandboxes/{id}"), never the path; what matched none is "none".
+  Family<Counter, 3> http_requests{
+      all_, "atoll_http_requests_total", "HTTP requests answered.", {"method", "route", "status"}};
+  Family<Histogram, 1> http_request_duration{all_,
+                                             "atoll_http_request_duration_seconds",
+                                             "From the request's last byte to the answer's.",
+                                             {"route"}};
+  Family<Gauge, 0> open_connections{
+      all_, "atoll_http_open_connections", "Client connections that are open now.", {}};
+
+  Family<Gauge, 1> sandboxes{all_, "atoll_sandboxes", "Sandboxes that exist now.", {"state"}};
+  // `outcome` is "ok" or the error's code.
+  Family<Counter, 2> creates{
+      all_, "atoll_sandbox_creates_total", "Sandboxes that were asked for.", {"driver", "outcome"}};
+  Family<Histogram, 1> create_duration{all_,
+                                       "atoll_sandbox_create_duration_seconds",
+                                       "From the request to a running sandbox.",
+                                       {"driver"}};
+  // `reason` as in an exec's result: exited, signaled, timeout, oom, killed, policy, infra.
+  Family<Counter, 2> execs{all_, "atoll_execs_total", "Commands that ended.", {"driver", "reason"}};
+  Family<Histogram, 1> exec_duration{
+      all_, "atoll_exec_duration_seconds", "From start to end of a command.", {"driver"}};
+  Family<Counter, 0> expirations{all_,
+                                 "atoll_sandbox_expirations_total",
+                                 "Sandboxes that the reaper ended at their TTL or idle limit.",
+                                 {}};
+  Family<Counter, 1> swept_orphans{all_,
+                                   "atoll_swept_orphans_total",
+                                   "Leftovers that no record owned and the sweeper destroyed.",
+                                   {"driver"}};
+
+  // `durability` is "boot" (not waiting for the disk) or "disk".
+  Family<Counter, 1> store_commits{
+      all_, "atoll_store_commits_total", "Transactions that the store committed.", {"durability"}};
+  Family<Histogram, 1> store_commit_duration{all_,
+                                             "atoll_store_commit_duration_seconds",
+                                             "From handing a write over to its commit.",
+                                             {"durability"}};
+  Family<Counter, 0> launcher_reconnects{
+      all_,
+      "atoll_launcher_reconnects_total",
+      "Times that the daemon lost the launcher and found it again.",
+      {}};
+
+  // Everything in Prometheus text format 0.0.4, in the order of this page.
+  std::string render() const;
+};
+
+}  // namespace atl::telemetry

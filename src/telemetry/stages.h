@@ -1,0 +1,51 @@
+// StageTimer: where the time of one request went, for `stages[]` of its answer, its trace and its
+// error.
+//
+//   StageTimer timer;
+//   …route…   timer.mark("route");
+//   …create…  timer.mark("create");
+//   answer.stages = timer.stages();
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "json/describe.h"
+
+namespace atl::telemetry {
+
+struct Stage {
+  std::string name;
+  double ms = 0;
+};
+BOOST_DESCRIBE_STRUCT(Stage, (), (name, ms))
+
+// A plain value: copy it, move it, keep it with the request. The clock must outlive it.
+class StageTimer final {
+ public:
+  explicit StageTimer(const Clock& clock = system_clock())
+      : clock_(&clock), started_(clock.boot()), last_(started_) {}
+
+  // The time since the last mark (or the start) belongs to `name`; a name that is there already
+  // gets it added.
+  void mark(std::string_view name);
+  // A duration that somebody else measured, such as the launcher.
+  void add(std::string_view name, Micros duration);
+  // Drops the time since the last mark: waiting that belongs to no stage.
+  void skip() { last_ = clock_->boot(); }
+
+  const std::vector<Stage>& stages() const { return stages_; }
+  // Since the start, whatever was marked.
+  double total_ms() const;
+
+ private:
+  const Clock* clock_;
+  Micros started_;
+  Micros last_;
+  std::vector<Stage> stages_;
+};
+
+}  // namespace atl::telemetry
