@@ -7,6 +7,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 #include "os/file.h"
@@ -95,14 +96,14 @@ void Agent::accept() {
 }
 
 void Agent::on_signal() {
-  signalfd_siginfo info{};
-  while (read(signals_.get(), &info, sizeof info) == sizeof info) {
-    if (info.ssi_signo == SIGCHLD) {
-      processes_.reap();
-    } else {
-      ending_ = true;
-    }
+  // Level-triggered: what does not fit comes with the next turn.
+  std::array<signalfd_siginfo, 8> infos;
+  const ssize_t bytes = read(signals_.get(), infos.data(), sizeof infos);
+  bool child_ended = false;
+  for (size_t i = 0; bytes > 0 && i < static_cast<size_t>(bytes) / sizeof infos[0]; ++i) {
+    (infos[i].ssi_signo == SIGCHLD ? child_ended : ending_) = true;
   }
+  if (child_ended) processes_.reap();
 }
 
 void Agent::drop_closed() {

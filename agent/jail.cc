@@ -57,8 +57,12 @@ Result<native::LandlockRules> make_landlock(const native::AgentConfig& config) {
 
 }  // namespace
 
-Jail::Jail(native::AgentConfig config, std::vector<FileRoot> roots, std::string home, std::string temporary)
-    : config_(std::move(config)), roots_(std::move(roots)), home_(std::move(home)), temporary_(std::move(temporary)) {}
+Jail::Jail(native::AgentConfig config, std::vector<FileRoot> roots, std::string workspace, std::string temporary)
+    : config_(std::move(config)),
+      roots_(std::move(roots)),
+      workspace_(std::move(workspace)),
+      home_(config_.workspace_writable ? workspace_ : temporary),
+      temporary_(std::move(temporary)) {}
 
 Result<Jail> Jail::create(native::AgentConfig config) {
   TRY(auto workspace, os::path_of(native::kAgentWorkspace));
@@ -71,8 +75,7 @@ Result<Jail> Jail::create(native::AgentConfig config) {
     roots.push_back({config.mounts[i].guest_path, native::kAgentFirstMount + static_cast<int>(i),
                      config.mounts[i].writable});
   }
-  const std::string home = config.workspace_writable ? workspace : temporary;
-  Jail jail(std::move(config), std::move(roots), home, temporary);
+  Jail jail(std::move(config), std::move(roots), std::move(workspace), std::move(temporary));
 
   if (jail.config_.confinement == native::Confinement::process) {
     TRY(jail.landlock_, make_landlock(jail.config_));
@@ -94,6 +97,7 @@ std::map<std::string, std::string> Jail::environment(const std::map<std::string,
   std::map<std::string, std::string> environment{
       {"PATH", kPath},
       {"HOME", home_},
+      {"PWD", workspace_},
       {"LANG", "C.UTF-8"},
       {"TMPDIR", temporary_},
       {"ATOLL_SANDBOX_ID", config_.sandbox_id},

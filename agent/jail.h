@@ -32,10 +32,11 @@ class Jail final {
   bool attests() const { return false; }
 
  private:
-  Jail(native::AgentConfig config, std::vector<FileRoot> roots, std::string home, std::string temporary);
+  Jail(native::AgentConfig config, std::vector<FileRoot> roots, std::string workspace, std::string temporary);
 
   native::AgentConfig config_;
   FileRoots roots_;
+  std::string workspace_;
   std::string home_;
   std::string temporary_;
   std::optional<native::LandlockRules> landlock_;

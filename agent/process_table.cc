@@ -24,6 +24,8 @@ constexpr size_t kMostRunning = 1024;
 constexpr size_t kMostFinished = 64;
 constexpr size_t kMostFinishedMemory = 16 << 20;
 constexpr size_t kReadAtOnce = 256 * 1024;
+// What a stream must have brought before its ring is large enough to read straight into.
+constexpr size_t kMuchOutput = 64 * 1024;
 constexpr size_t kMostPendingInput = 4 << 20;
 constexpr size_t kShownArguments = 2048;
 constexpr int kPipeBytes = 1 << 20;
@@ -47,8 +49,8 @@ Result<Pipe> make_pipe() {
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
-// Our own ends; the child's end stays blocking, as programs expect.
-void make_nonblocking(const Fd& fd) { fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) | O_NONBLOCK); }
+// Our own ends; the child's end stays blocking, as programs expect. A pipe has no other flags.
+void make_nonblocking(const Fd& fd) { fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
 
 // The paths that a shell would try for a command.
 std::vector<std::string> programs_for(const std::string& command, const std::map<std::string, std::string>& environment) {
@@ -112,8 +114,13 @@ Process* ProcessTable::find(uint64_t id) {
 Result<pid_t> ProcessTable::spawn(Process& process, const guest::Exec& request, const int (&stdio)[3]) {
   auto environment = jail_.environment(request.env);
   environment.insert_or_assign(kExecMark, process.mark.substr(process.mark.find('=') + 1));
-  TRY(auto directory, jail_.open_directory(request.cwd));
-  if (auto path = os::path_of(directory.get())) environment.insert_or_assign("PWD", *path);
+  Fd opened;
+  int directory = jail_.roots().workspace().directory;
+  if (!request.cwd.empty()) {
+    TRY(opened, jail_.open_directory(request.cwd));
+    directory = opened.get();
+    if (auto path = os::path_of(directory)) environment.insert_or_assign("PWD", *path);
+  }
 
   std::vector<std::string> programs = programs_for(request.argv[0], environment);
   std::vector<std::string> arguments = request.argv;
@@ -129,7 +136,7 @@ Result<pid_t> ProcessTable::spawn(Process& process, const guest::Exec& request, 
   plan.argv = argument_pointers.data();
   plan.environment = variable_pointers.data();
   std::copy(std::begin(stdio), std::end(stdio), std::begin(plan.stdio));
-  plan.directory = directory.get();
+  plan.directory = directory;
   jail_.confine(plan);
 
   auto pid = native::spawn_child(plan);
@@ -175,7 +182,6 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
   process->row.started_at_ms = system_clock().wall().time_since_epoch().count();
 
   Pipe out, err, in;
-  Fd null;
   int stdio[3];
   if (request.direct) {
     for (size_t i = 0; i < 3; ++i) stdio[i] = direct_stdio[i].get();
@@ -186,10 +192,10 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
     if (request.stdin_open) {
       TRY(in, make_pipe());
       make_nonblocking(in.write_end);
-    } else {
-      TRY(null, os::open_at(AT_FDCWD, "/dev/null", O_RDONLY));
+    } else if (!null_) {
+      TRY(null_, os::open_at(AT_FDCWD, "/dev/null", O_RDONLY));
     }
-    stdio[0] = request.stdin_open ? in.read_end.get() : null.get();
+    stdio[0] = request.stdin_open ? in.read_end.get() : null_.get();
     stdio[1] = out.write_end.get();
     stdio[2] = err.write_end.get();
   }
@@ -278,9 +284,25 @@ void ProcessTable::watch(Process& process, int stream) {
 
 void ProcessTable::close_stream(Process& process, int stream) {
   auto& source = process.streams[stream];
-  if (source.watched) poller_.remove(source.pipe.get());
+  if (source.watched) poller_.forget(source.pipe.get());
   source.watched = false;
   source.pipe.close();
+}
+
+// Most commands say little: they are read into one shared buffer and take no more of the ring than they fill.
+ssize_t ProcessTable::read_into(OutputStream& source, size_t most) {
+  if (source.ring.end() < kMuchOutput) {
+    scratch_.resize(kMuchOutput);
+    const ssize_t got = read(source.pipe.get(), scratch_.data(), std::min(most, kMuchOutput));
+    if (got > 0) source.ring.append(std::string_view(scratch_).substr(0, static_cast<size_t>(got)));
+    // One that fills the buffer at once has more to say, and a larger pipe means fewer turns.
+    if (got == static_cast<ssize_t>(kMuchOutput)) fcntl(source.pipe.get(), F_SETPIPE_SZ, kPipeBytes);
+    return got;
+  }
+  const auto space = source.ring.prepare(most);
+  const ssize_t got = read(source.pipe.get(), space.data(), space.size());
+  if (got > 0) source.ring.commit(static_cast<size_t>(got));
+  return got;
 }
 
 void ProcessTable::read_output(uint64_t id, int stream) {
@@ -302,17 +324,11 @@ void ProcessTable::read_output(uint64_t id, int stream) {
     return;
   }
 
-  const auto space = source.ring.prepare(room);
-  const ssize_t got = read(source.pipe.get(), space.data(), space.size());
+  const ssize_t got = read_into(source, room);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) {
     close_stream(*process, stream);
   } else {
-    if (source.ring.end() == 0 && static_cast<size_t>(got) == space.size()) {
-      // A process that fills what it has at once has more to say: a larger pipe means fewer turns.
-      fcntl(source.pipe.get(), F_SETPIPE_SZ, kPipeBytes);
-    }
-    source.ring.commit(static_cast<size_t>(got));
     const uint64_t total = process->streams[0].ring.end() + process->streams[1].ring.end();
     if (process->output_limit > 0 && total > process->output_limit) kill(*process, guest::ExitKind::policy);
   }
@@ -545,14 +561,12 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
       for (const auto& subscription : process.subscriptions) slowest = std::min(slowest, subscription.next[stream]);
       const size_t room = source.ring.capacity() - static_cast<size_t>(source.ring.end() - slowest);
       if (!process.subscriptions.empty() && room == 0) break;
-      const auto space = source.ring.prepare(process.subscriptions.empty() ? kReadAtOnce : room);
-      const ssize_t got = read(source.pipe.get(), space.data(), space.size());
+      const ssize_t got = read_into(source, process.subscriptions.empty() ? kReadAtOnce : room);
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) {
         if (got == 0) close_stream(process, stream);
         break;
       }
-      source.ring.commit(static_cast<size_t>(got));
       pump(process);
     }
   }
@@ -608,6 +622,12 @@ int ProcessTable::end_all() {
   for (auto& [id, process] : processes_) {
     if (!process->reaped && !process->ended_by_us) process->ended_by_us = guest::ExitKind::killed;
   }
+  const auto has_children = [] {
+    siginfo_t any{};
+    return waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+  };
+  // As a subreaper we have every descendant below us: no child means that there is nobody to look for.
+  if (!has_children()) return 0;
   const Micros give_up = now() + kEndingPatience;
   sigset_t child;
   sigemptyset(&child);
@@ -615,8 +635,7 @@ int ProcessTable::end_all() {
   for (;;) {
     kill_descendants(4);
     reap();
-    siginfo_t any{};
-    if (waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return 0;
+    if (!has_children()) return 0;
     if (now() > give_up) return static_cast<int>(std::max<size_t>(running_.size(), 1));
     const timespec pause{0, 20'000'000};
     sigtimedwait(&child, nullptr, &pause);

@@ -52,6 +52,7 @@ class ProcessTable final {
   Process* find(uint64_t id);
   Result<pid_t> spawn(Process& process, const guest::Exec& request, const int (&stdio)[3]);
   void read_output(uint64_t id, int stream);
+  ssize_t read_into(OutputStream& source, size_t most);
   void flush_input(Process& process);
   void pump(Process& process);
   void watch(Process& process, int stream);
@@ -67,6 +68,8 @@ class ProcessTable final {
   std::map<uint64_t, std::unique_ptr<Process>> processes_;
   std::map<pid_t, uint64_t> running_;
   uint64_t finished_cpu_us_ = 0;
+  Fd null_;
+  std::string scratch_;
   Micros born_ = system_clock().boot();
 };
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/identity.h"
+#include "api/visitor.h"
 #include "api/problem.h"
 #include "core/engine.h"
 #include "net/http_server.h"
@@ -50,9 +50,9 @@ class Call final {
   const net::Request& request() const { return exchange_.request(); }
   const RequestIds& ids() const { return ids_; }
 
-  const Identity& identity() const { return identity_; }
-  void set_identity(Identity identity) { identity_ = std::move(identity); }
-  const Caller& caller() const { return identity_.caller; }
+  const Visitor& visitor() const { return visitor_; }
+  void set_visitor(Visitor visitor) { visitor_ = std::move(visitor); }
+  const Caller& caller() const { return visitor_.caller; }
 
   // The {id} of /v1/sandboxes/{id}/…: an id or a name.
   std::string sandbox() const { return request().segments[2]; }
@@ -77,7 +77,7 @@ class Call final {
   const Services& services_;
   net::Exchange& exchange_;
   RequestIds ids_;
-  Identity identity_;
+  Visitor visitor_;
   int status_ = 0;
 };
 

@@ -7,8 +7,9 @@
 
 namespace atl {
 
-// A timer is what Asio offers for waking coroutines: cancelling it is the wake-up. Waits with a deadline have timers
-// of their own, because setting a deadline on the shared one would wake those that have none.
+// A timer is what Asio offers for waking coroutines: cancelling it is the wake-up. Waits with a
+// deadline have timers of their own, because setting a deadline on the shared one would wake those
+// that have none.
 struct Event::State {
   explicit State(const asio::any_io_executor& on) : executor(on), unbounded(on) {
     unbounded.expires_at(asio::steady_timer::time_point::max());

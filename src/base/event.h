@@ -4,8 +4,8 @@
 //   CO_TRY_OK(co_await done.wait());   // any number of waiters
 //   done.fire();                       // wakes them all; whoever waits later does not wait at all
 //
-// Lives on one loop. A waiter keeps what it waits on alive, so an Event may go away before its waiters do; those that
-// nobody can wake any more end with the loop.
+// Lives on one loop. A waiter keeps what it waits on alive, so an Event may go away before its
+// waiters do; those that nobody can wake any more end with the loop.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,10 @@
 // Runs one task to its end on a loop of the caller's: for tests and for programs that do one thing.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
 #include <memory>
 #include <optional>
+
+#include <boost/asio/io_context.hpp>
 
 #include "base/task.h"
 
@@ -25,8 +26,8 @@ Task<> keep_result(Task<T> task, std::shared_ptr<Kept<T>> kept) {
 
 }  // namespace detail
 
-// Other work on the loop goes on meanwhile, and stays where it is afterwards. A task that can no longer end, because
-// nothing is left that could wake it, gives Code::internal.
+// Other work on the loop goes on meanwhile, and stays where it is afterwards. A task that can no
+// longer end, because nothing is left that could wake it, gives Code::internal.
 template <typename T>
 Result<T> run_task(asio::io_context& loop, Task<T> task) {
   const auto kept = std::make_shared<detail::Kept<T>>();

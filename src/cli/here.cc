@@ -24,7 +24,7 @@ bool offers(const DriverOffer& driver, HostAccess access) {
 }
 
 // The router takes a driver without isolation only by name.
-bool may_serve(const DriverOffer& driver, const SandboxRequest& request) {
+bool may_serve(const DriverOffer& driver, const WireCreate& request) {
   if (!driver.available) return false;
   if (request.min_isolation && driver.isolation < *request.min_isolation) return false;
   if (request.driver) return driver.name == *request.driver;
@@ -43,7 +43,7 @@ std::string describe_access(HostAccess access) {
   return "";
 }
 
-Error lacking(HostAccess access, const SandboxRequest& request, const std::vector<DriverOffer>& drivers) {
+Error lacking(HostAccess access, const WireCreate& request, const std::vector<DriverOffer>& drivers) {
   std::string can;
   for (const DriverOffer& driver : drivers) {
     if (!driver.available || !offers(driver, access)) continue;
@@ -70,7 +70,7 @@ Result<Here> parse_here(std::string_view text) {
   return usage_error(fmt::format("--here: '{}' is none of cow, ro, rw", to_printable(text)));
 }
 
-Result<HereChoice> choose_here(Here here, const SandboxRequest& request, const std::vector<DriverOffer>& drivers) {
+Result<HereChoice> choose_here(Here here, const WireCreate& request, const std::vector<DriverOffer>& drivers) {
   if (here != Here::automatic) {
     const HostAccess access = here == Here::cow  ? HostAccess::cow
                               : here == Here::ro ? HostAccess::ro
@@ -105,12 +105,12 @@ Result<HereChoice> choose_here(Here here, const SandboxRequest& request, const s
       .with_hint("--here=rw lets the command write into your files");
 }
 
-Result<> add_here(SandboxRequest& request, HostAccess access) {
+Result<> add_here(WireCreate& request, HostAccess access) {
   std::error_code trouble;
   const auto path = std::filesystem::current_path(trouble);
   if (trouble) return os_error_from(trouble.value(), "the current directory");
   if (!request.host_dirs) request.host_dirs.emplace();
-  HostDir dir{.path = path.string(), .access = access, .workspace = true};
+  WireHostDir dir{.path = path.string(), .access = access, .workspace = true};
   request.host_dirs->push_back(std::move(dir));
   return {};
 }

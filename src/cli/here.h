@@ -11,9 +11,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/request.h"
+#include "api/v1/sandbox_wire.h"
 
 namespace atl::cli {
+
+using api::v1::WireCreate;
+using api::v1::WireHostDir;
 
 enum class Here : uint8_t { automatic, cow, ro, rw };
 
@@ -36,9 +39,9 @@ struct HereChoice {
 
 // Looks only at drivers that the router would take for `request`. Code::unsupported when none can do what was asked;
 // the hint names drivers that can.
-Result<HereChoice> choose_here(Here here, const SandboxRequest& request, const std::vector<DriverOffer>& drivers);
+Result<HereChoice> choose_here(Here here, const WireCreate& request, const std::vector<DriverOffer>& drivers);
 
 // Adds the current directory to the request.
-Result<> add_here(SandboxRequest& request, HostAccess access);
+Result<> add_here(WireCreate& request, HostAccess access);
 
 }  // namespace atl::cli

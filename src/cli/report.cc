@@ -2,16 +2,41 @@
 
 #include <fmt/core.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/format.h"
+#include "cli/json_view.h"
+#include "cli/output_pipe.h"
+#include "json/describe.h"
 #include "json/write.h"
+#include "os/file.h"
 
 namespace atl::cli {
+namespace {
+
+// What passed before the command ran.
+template <typename Stages>
+double start_ms(const Stages& stages) {
+  double sum = 0;
+  for (const Stage& stage : stages) {
+    if (stage.name != "exec" && stage.name != "destroy") sum += stage.ms;
+  }
+  return sum;
+}
+
+bool has_colour() {
+  const char* no = getenv("NO_COLOR");
+  return no == nullptr || *no == '\0';
+}
+
+}  // namespace
 
 int exit_code_of(const Error& error) {
+  if (is_output_gone(error)) return kExitOutputGone;
   if (is_usage_error(error)) return kExitUsage;
   if (error.code() == Code::permission_denied) return kExitRefused;
   return kExitAtollFailed;
@@ -67,6 +92,46 @@ int exit_code_of(const RunFacts& facts) {
   if (facts.reason == "infra") return kExitAtollFailed;
   if (facts.reason == "policy") return kExitRefused;
   return facts.exit_code;
+}
+
+RunFacts facts_from(const RunResult& result) {
+  const ExitStatus& status = result.exec.status;
+  const Micros cpu = status.usage.cpu_user + status.usage.cpu_system;
+  return RunFacts{.driver = result.driver,
+                  .isolation = std::string(json::name_of(result.isolation)),
+                  .start_ms = start_ms(result.stages),
+                  .exit_code = status.exit_code,
+                  .signal = status.signal,
+                  .reason = std::string(json::name_of(status.reason)),
+                  .cpu_ms = static_cast<double>(cpu.count()) / 1'000,
+                  .peak_memory_bytes = status.usage.peak_memory_bytes};
+}
+
+RunFacts facts_from(const json::Value& exit) {
+  std::vector<Stage> stages;
+  for (const json::Value& stage : list_at(exit, "stages")) {
+    stages.push_back({text_at(stage, "name"), number_at(stage, "ms")});
+  }
+  return RunFacts{.driver = text_at(exit, "driver"),
+                  .isolation = text_at(exit, "isolation"),
+                  .start_ms = start_ms(stages),
+                  .exit_code = static_cast<int>(number_at(exit, "exit_code")),
+                  .signal = static_cast<int>(number_at(exit, "signal")),
+                  .reason = text_at(exit, "reason"),
+                  .cpu_ms = number_at(exit, "usage.cpu_ms"),
+                  .peak_memory_bytes =
+                      static_cast<uint64_t>(number_at(exit, "usage.peak_memory_bytes"))};
+}
+
+void tell(std::string_view line) {
+  static_cast<void>(os::write_all(STDERR_FILENO, std::string(line) + "\n"));
+}
+
+void tell_end(const RunFacts& facts, Summary summary) {
+  if (const std::string why = explain_end(facts); !why.empty()) tell("atoll: " + why);
+  if (summary == Summary::none || facts.driver.empty() || isatty(STDERR_FILENO) != 1) return;
+  const std::string line = summary_line(facts);
+  tell(has_colour() ? "\033[2m" + line + "\033[0m" : line);
 }
 
 }  // namespace atl::cli

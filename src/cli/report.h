@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "driver/capabilities.h"
-#include "driver/exec.h"
+#include "core/engine.h"
+#include "json/value.h"
 
 namespace atl::cli {
 
@@ -44,5 +44,16 @@ std::string explain_end(const RunFacts& facts);
 
 // The exit code of `atoll run` and `atoll exec`.
 int exit_code_of(const RunFacts& facts);
+
+RunFacts facts_from(const RunResult& result);
+// From an exit of the API: what it does not tell stays empty.
+RunFacts facts_from(const json::Value& exit);
+
+enum class Summary : uint8_t { none, on_terminal };
+// Says on stderr why the command ended, if that needs words, and the summary line below it.
+void tell_end(const RunFacts& facts, Summary summary);
+
+// A line for people on stderr.
+void tell(std::string_view line);
 
 }  // namespace atl::cli

@@ -102,13 +102,13 @@ Result<int64_t> parse_seconds(std::string_view flag, std::string_view text) {
   return span->count() / 1'000 + (span->count() % 1'000 != 0 ? 1 : 0);
 }
 
-Result<HostDir> parse_volume(std::string_view text) {
+Result<WireHostDir> parse_volume(std::string_view text) {
   const auto bad = [&](std::string_view why) {
     return usage_error(fmt::format("--volume: '{}' {}", to_printable(text), why))
         .with_hint("the form is SRC[:DST][:ro|rw|cow]");
   };
   std::vector<std::string> parts = split(text, ':');
-  HostDir dir{.access = HostAccess::rw};
+  WireHostDir dir{.access = HostAccess::rw};
   if (parts.size() > 1) {
     if (const auto access = json::find_enum<HostAccess>(parts.back())) {
       dir.access = *access;
@@ -127,7 +127,7 @@ Result<HostDir> parse_volume(std::string_view text) {
 
 Result<SandboxAsked> sandbox_from(const Args& args) {
   SandboxAsked asked;
-  SandboxRequest& request = asked.request;
+  WireCreate& request = asked.request;
   request.driver = args.find("driver");
   request.profile = args.find("profile");
   request.name = args.find("name");

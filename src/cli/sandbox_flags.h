@@ -6,14 +6,13 @@
 
 #include "cli/args.h"
 #include "cli/here.h"
-#include "cli/request.h"
 
 namespace atl::cli {
 
 extern const std::span<const Flag> kSandboxFlags;
 
 struct SandboxAsked {
-  SandboxRequest request;
+  WireCreate request;
   // The current directory as the workspace. How it appears depends on what drivers can do: see here.h.
   std::optional<Here> here;
 };
@@ -21,7 +20,7 @@ struct SandboxAsked {
 Result<SandboxAsked> sandbox_from(const Args& args);
 
 // "SRC[:DST][:ro|rw|cow]", SRC relative to the current directory.
-Result<HostDir> parse_volume(std::string_view text);
+Result<WireHostDir> parse_volume(std::string_view text);
 // "256m" → 256, rounded up.
 Result<int64_t> parse_mib(std::string_view flag, std::string_view text);
 // "2h" → 7200; fractions of a second are rounded up.

@@ -66,11 +66,11 @@ Task<> Changer::ensure_handle(RecordPtr record) {
   co_return Result<>();
 }
 
-Result<DriverSlot*> Changer::get_able(const SandboxRecord& record, std::string_view verb,
-                                      bool (*can)(const Capabilities&)) {
-  TRY(DriverSlot * slot, parts_.drivers.get_ready(record.driver));
+Result<> Changer::check_able(const SandboxRecord& record, std::string_view verb,
+                             bool (*can)(const Capabilities&)) {
+  TRY(const DriverSlot* slot, parts_.drivers.get_ready(record.driver));
   if (!can(*slot->capabilities)) return parts_.drivers.lacking(record.driver, verb, can);
-  return slot;
+  return {};
 }
 
 Task<SandboxView> Changer::stop(RecordPtr record) {
@@ -192,7 +192,7 @@ Task<SandboxView> Changer::set_paused(RecordPtr record, Op op) {
   const std::string_view verb = pausing ? "pause" : "resume";
   const State target = pausing ? State::paused : State::running;
   CO_TRY(auto turn, co_await record->turns.take());
-  CO_TRY(auto slot, get_able(*record, verb, can_pause));
+  CO_TRY_OK(check_able(*record, verb, can_pause));
   if (record->state == target) co_return record->view();
   CO_TRY_OK(expect(*record, {pausing ? State::running : State::paused}, verb));
   CO_TRY_OK(co_await ensure_handle(record));
@@ -215,7 +215,7 @@ Task<SandboxView> Changer::set_paused(RecordPtr record, Op op) {
 
 Task<std::string> Changer::snapshot(RecordPtr record, std::string name) {
   CO_TRY(auto turn, co_await record->turns.take());
-  CO_TRY(auto slot, get_able(*record, "snapshot", can_snapshot));
+  CO_TRY_OK(check_able(*record, "snapshot", can_snapshot));
   CO_TRY_OK(expect(*record, {State::running, State::paused, State::stopped}, "be snapshotted"));
   CO_TRY_OK(co_await ensure_handle(record));
   CO_TRY(const auto intent, co_await enter(record, record->state, Op::snapshot));
@@ -229,7 +229,7 @@ Task<std::string> Changer::snapshot(RecordPtr record, std::string name) {
 Task<SandboxView> Changer::resize(RecordPtr record, Resources resources) {
   CO_TRY_OK(check_resources(resources));
   CO_TRY(auto turn, co_await record->turns.take());
-  CO_TRY(auto slot, get_able(*record, "resize", can_resize));
+  CO_TRY_OK(check_able(*record, "resize", can_resize));
   CO_TRY_OK(expect(*record, {State::running, State::paused}, "be resized"));
   CO_TRY_OK(co_await ensure_handle(record));
   CO_TRY(const auto intent, co_await enter(record, record->state, Op::resize));

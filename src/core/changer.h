@@ -31,8 +31,9 @@ class Changer final {
   // Settles with the record as it is now, and gives the error back.
   Task<> fail(RecordPtr record, Intent intent, Error why);
   Task<> ensure_handle(RecordPtr record);
-  Result<DriverSlot*> get_able(const SandboxRecord& record, std::string_view verb,
-                               bool (*can)(const Capabilities&));
+  // Code::unsupported, naming drivers that can, unless the sandbox's own driver can.
+  Result<> check_able(const SandboxRecord& record, std::string_view verb,
+                      bool (*can)(const Capabilities&));
   Task<SandboxView> restart(RecordPtr record, Op op);
   Task<SandboxView> set_paused(RecordPtr record, Op op);
   RecordPtr make_child(const SandboxRecord& parent);

@@ -81,9 +81,9 @@ Task<RecordPtr> Creator::create_for_run(Caller caller, CreateRequest request,
   co_return record;
 }
 
-Task<std::optional<SandboxView>> Creator::find_made(
-    const Caller& caller, const CreateRequest& request,
-    const std::optional<Idempotency>& idempotency) {
+Task<std::optional<SandboxView>> Creator::find_made(const Caller& caller,
+                                                    const CreateRequest& request,
+                                                    const std::optional<Idempotency>& idempotency) {
   if (idempotency) {
     CO_TRY(auto by_key, co_await find_by_key(caller, *idempotency));
     if (by_key) co_return by_key;
@@ -92,9 +92,9 @@ Task<std::optional<SandboxView>> Creator::find_made(
   const auto named = parts_.sandboxes.find_name(caller.tenant, request.name);
   if (!named) co_return std::optional<SandboxView>();
   if (const auto differing = differences(*named, request); !differing.empty()) {
-    co_return Error(Code::already_exists,
-                    "the name " + request.name + " is taken by a sandbox that differs in: " +
-                        differing)
+    co_return Error(
+        Code::already_exists,
+        "the name " + request.name + " is taken by a sandbox that differs in: " + differing)
         .with_hint("use another name, or destroy " + named->id + " first");
   }
   if (named->state == State::stopping) {
@@ -102,6 +102,7 @@ Task<std::optional<SandboxView>> Creator::find_made(
         .with_hint("try again in a moment");
   }
   CO_TRY(auto view, co_await join(named));
+  view.was_there = true;
   co_return std::optional(std::move(view));
 }
 

@@ -28,7 +28,8 @@ Task<> Destroyer::destroy(RecordPtr record, EndReason reason) {
 }
 
 Task<> Destroyer::take_turn_and_end(RecordPtr record, EndReason reason) {
-  const bool waits_in_line = reason == EndReason::expired;  // a renewal before it may save the sandbox
+  const bool waits_in_line =
+      reason == EndReason::expired;  // a renewal before it may save the sandbox
   Error being_destroyed(Code::conflict, "sandbox " + record->id + " is being destroyed");
   auto turn = waits_in_line ? record->turns.take()
                             : record->turns.take_before_all(std::move(being_destroyed));
@@ -55,8 +56,8 @@ Task<> Destroyer::take_turn_and_end(RecordPtr record, EndReason reason) {
   co_return co_await finish(record, intent, reason);
 }
 
-// Destroying goes on even if it cannot be journalled, or a full disk could never be emptied: it can be repeated, and
-// after a crash recovery finds a row whose sandbox is gone.
+// Destroying goes on even if it cannot be journalled, or a full disk could never be emptied: it can
+// be repeated, and after a crash recovery finds a row whose sandbox is gone.
 Task<Intent> Destroyer::announce(RecordPtr record, EndReason reason) {
   if (record->state != State::stopping) {
     parts_.sandboxes.move_to(*record, State::stopping);
@@ -108,8 +109,8 @@ Task<> Destroyer::finish(RecordPtr record, Intent intent, EndReason reason) {
     co_return Result<>();
   }
   const auto again = more;
-  auto settled = co_await parts_.journal.settle(record, intent, store::IntentState::done, {},
-                                                std::move(more));
+  auto settled =
+      co_await parts_.journal.settle(record, intent, store::IntentState::done, {}, std::move(more));
   // It is gone whatever the store says, so a full disk is no failure of this call.
   if (!settled) parts_.journal.settle_later(record, intent, store::IntentState::done, {}, again);
   co_return Result<>();

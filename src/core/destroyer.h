@@ -16,8 +16,9 @@ class Destroyer final {
  public:
   explicit Destroyer(Parts& parts) : parts_(parts) {}
 
-  // Once it returns nothing of the sandbox is left, and the record is buried. Calls that come at the same time join. If
-  // the driver cannot do it now, the record stays in State::stopping and is_doomed, for the sweeper.
+  // Once it returns nothing of the sandbox is left, and the record is buried. Calls that come at
+  // the same time join. If the driver cannot do it now, the record stays in State::stopping and
+  // is_doomed, for the sweeper.
   Task<> destroy(RecordPtr record, EndReason reason);
 
  private:

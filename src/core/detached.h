@@ -1,4 +1,5 @@
-// Calls that go on to their end even if whoever waits for them is cancelled: a half-done change would be nobody's.
+// Calls that go on to their end even if whoever waits for them is cancelled: a half-done change
+// would be nobody's.
 #pragma once
 
 #include <memory>

@@ -27,7 +27,7 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
         creator(parts),
         changer(parts),
         runs(parts, creator, destroyer),
-        recovery(parts, destroyer),
+        recovery(parts),
         sweeper(parts, recovery, destroyer, changer) {
     parts.reaper.set_expire([this](RecordPtr record) { end_later(record, EndReason::expired); });
   }
@@ -41,8 +41,8 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
   template <typename T, typename... Parameters, typename... Arguments>
   Task<T> change(Caller caller, std::string id_or_name,
                  Task<T> (Changer::*act)(RecordPtr, Parameters...), Arguments... arguments) {
-    return to_end(find_and_change(std::move(caller), std::move(id_or_name), act,
-                                  std::move(arguments)...));
+    return to_end(
+        find_and_change(std::move(caller), std::move(id_or_name), act, std::move(arguments)...));
   }
 
   template <typename T, typename... Parameters, typename... Arguments>
@@ -82,14 +82,15 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
     parts.reaper.stop();
     sweeper.stop();
     for (const auto& record : parts.sandboxes.all()) {
-      const bool ends = ending == Ending::end_sandboxes || record->lifecycle == Lifecycle::ephemeral;
+      const bool ends =
+          ending == Ending::end_sandboxes || record->lifecycle == Lifecycle::ephemeral;
       if (ends) end_later(record, EndReason::asked);
     }
     auto quiet = co_await calls.wait_for_none(kPatienceAtEnd);
     if (!quiet) co_return std::move(quiet).error().with("waiting for calls to end");
     if (ending == Ending::end_sandboxes && parts.sandboxes.size() > 0) {
-      co_return Error(Code::unavailable, std::to_string(parts.sandboxes.size()) +
-                                             " sandboxes could not be destroyed");
+      co_return Error(Code::unavailable,
+                      std::to_string(parts.sandboxes.size()) + " sandboxes could not be destroyed");
     }
     co_return Result<>();
   }

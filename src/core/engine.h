@@ -1,7 +1,8 @@
 // The engine: the life of every sandbox, from the journalled intent to the last trace swept away.
 //
-// Lives on the core loop and needs no locks. Each change of state is journalled in the store before it is acted on, so
-// that after `kill -9` recover() finds out what is really there, takes it up, and finishes or undoes what was half done.
+// Lives on the core loop and needs no locks. Each change of state is journalled in the store before
+// it is acted on, so that after `kill -9` recover() finds out what is really there, takes it up,
+// and finishes or undoes what was half done.
 #pragma once
 
 #include <chrono>
@@ -28,7 +29,16 @@ namespace telemetry {
 class Metrics;
 }
 
-enum class State : uint8_t { pending, starting, running, paused, stopping, stopped, destroyed, failed };
+enum class State : uint8_t {
+  pending,
+  starting,
+  running,
+  paused,
+  stopping,
+  stopped,
+  destroyed,
+  failed
+};
 BOOST_DESCRIBE_ENUM(State, pending, starting, running, paused, stopping, stopped, destroyed, failed)
 
 // How long a stage of a request took; in every answer, and after a failure in the error.
@@ -43,7 +53,8 @@ struct Caller {
 struct CreateRequest {
   std::string driver;   // "" = the router's choice
   std::string profile;  // "" = default
-  std::string name;     // "" = none; unique per tenant, and creating the same name again gives the same sandbox
+  std::string name;     // "" = none; unique per tenant, and creating the same name again gives the
+                        // same sandbox
   std::string user_id;
   std::optional<std::chrono::seconds> ttl;
   std::optional<std::chrono::seconds> idle;
@@ -56,7 +67,8 @@ struct CreateRequest {
   std::vector<HostDirectory> mounts;
 };
 
-// The same key with the same request gives the same answer; with another request, Code::idempotency_mismatch.
+// The same key with the same request gives the same answer; with another request,
+// Code::idempotency_mismatch.
 struct Idempotency {
   std::string key;
   std::string request_hash;
@@ -79,6 +91,7 @@ struct SandboxView {
   WallTime last_active_at{};
   std::string failure;  // why it failed, when it did
   std::vector<Stage> stages;
+  bool was_there = false;  // what create() found under its name, rather than made
 };
 
 struct ListFilter {
@@ -87,8 +100,8 @@ struct ListFilter {
   std::string name;
   std::string user_id;
   std::map<std::string, std::string> labels;
-  size_t limit = 100;   // at most 1,000
-  std::string cursor;   // from the page before
+  size_t limit = 100;  // at most 1,000
+  std::string cursor;  // from the page before
 };
 
 struct SandboxPage {
@@ -112,8 +125,9 @@ struct RunResult {
   std::vector<Stage> stages;
 };
 
-// Holds a sandbox's guest for the length of one call. While one is held the sandbox counts as active (its idle clock
-// stands still), and its memory stays valid even if somebody destroys the sandbox meanwhile.
+// Holds a sandbox's guest for the length of one call. While one is held the sandbox counts as
+// active (its idle clock stands still), and its memory stays valid even if somebody destroys the
+// sandbox meanwhile.
 class GuestLease {
  public:
   GuestLease(std::shared_ptr<void> hold, Guest& guest) : hold_(std::move(hold)), guest_(&guest) {}
@@ -125,7 +139,8 @@ class GuestLease {
   Guest* guest_;
 };
 
-// Told what a run does, as it does it. An error from either call ends the run at once: nobody is listening any more.
+// Told what a run does, as it does it. An error from either call ends the run at once: nobody is
+// listening any more.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
@@ -135,8 +150,8 @@ class RunObserver {
   virtual Task<> on_event(ProcessEvent event) = 0;
 };
 
-// Lets whoever waits for a run give it up, at any moment: its sandbox is destroyed at once and run() returns
-// Code::cancelled. Cancelling the coroutine that waits does the same.
+// Lets whoever waits for a run give it up, at any moment: its sandbox is destroyed at once and
+// run() returns Code::cancelled. Cancelling the coroutine that waits does the same.
 class RunStop final {
  public:
   void stop() {
@@ -175,37 +190,42 @@ struct EngineDriver {
 
 class Engine final : private DriverListener {
  public:
-  // `store`, `metrics` and `clock` outlive the engine. Calls go on to their end even if whoever waits for them is
-  // cancelled; so destroy the engine after shut_down(), or when its loop runs no more.
+  // `store`, `metrics` and `clock` outlive the engine. Calls go on to their end even if whoever
+  // waits for them is cancelled; so destroy the engine after shut_down(), or when its loop runs no
+  // more.
   Engine(asio::any_io_executor executor, store::Store& store, std::vector<EngineDriver> drivers,
          telemetry::Metrics& metrics, const Clock& clock, EngineOptions options);
   ~Engine() override;
 
-  // Probes the drivers, adopts what earlier daemons left, finishes or undoes half-done intents, then keeps the reaper
-  // and the sweeper running. Call once, before anything else.
+  // Probes the drivers, adopts what earlier daemons left, finishes or undoes half-done intents,
+  // then keeps the reaper and the sweeper running. Call once, before anything else.
   Task<> recover();
-  // Stops the reaper and the sweeper, ends runs that are under way and waits for everything else that is; afterwards
-  // nothing new begins.
+  // Stops the reaper and the sweeper, ends runs that are under way and waits for everything else
+  // that is; afterwards nothing new begins.
   Task<> shut_down(Ending ending);
 
-  // The same name with the same request gives the same sandbox while that one lives, and creates that come at the same
-  // time join; with another request it is Code::already_exists, telling what differs. The values of `env` are nowhere
-  // but in memory and in the sandbox: after a restart of the daemon only their names are compared.
-  Task<SandboxView> create(Caller caller, CreateRequest request, std::optional<Idempotency> idempotency);
+  // The same name with the same request gives the same sandbox while that one lives, and creates
+  // that come at the same time join; with another request it is Code::already_exists, telling what
+  // differs. The values of `env` are nowhere but in memory and in the sandbox: after a restart of
+  // the daemon only their names are compared.
+  Task<SandboxView> create(Caller caller, CreateRequest request,
+                           std::optional<Idempotency> idempotency);
   // By id or by name.
   Result<SandboxView> get(const Caller& caller, std::string_view id_or_name);
   Result<SandboxPage> list(const Caller& caller, const ListFilter& filter);
-  // Goes before everything that waits for the sandbox's turn. Where the driver does not answer, the sandbox stays in
-  // State::stopping and the sweeper goes on trying.
+  // Goes before everything that waits for the sandbox's turn. Where the driver does not answer, the
+  // sandbox stays in State::stopping and the sweeper goes on trying.
   Task<> destroy(Caller caller, std::string id_or_name);
 
   Task<SandboxView> stop(Caller caller, std::string id_or_name);
-  // Both give the driver the sandbox's environment as far as this daemon knows it. An empty SandboxSpec::env, and
-  // SandboxSpec without host directories, mean to a driver's recreate(): keep what you have.
+  // Both give the driver the sandbox's environment as far as this daemon knows it. An empty
+  // SandboxSpec::env, and SandboxSpec without host directories, mean to a driver's recreate(): keep
+  // what you have.
   Task<SandboxView> start(Caller caller, std::string id_or_name);
   Task<SandboxView> recreate(Caller caller, std::string id_or_name);
   // The time to live counts from now.
-  Task<SandboxView> renew(Caller caller, std::string id_or_name, std::optional<std::chrono::seconds> ttl);
+  Task<SandboxView> renew(Caller caller, std::string id_or_name,
+                          std::optional<std::chrono::seconds> ttl);
   Task<SandboxView> pause(Caller caller, std::string id_or_name);
   Task<SandboxView> resume(Caller caller, std::string id_or_name);
   Task<std::string> snapshot(Caller caller, std::string id_or_name, std::string name);
@@ -218,18 +238,21 @@ class Engine final : private DriverListener {
 
   // Create, exec and destroy in one call; the sandbox is gone when it returns, whatever happened.
   // Up to `keep` bytes of each stream are kept.
-  Task<RunResult> run(Caller caller, CreateRequest request, ExecRequest exec, std::string stdin_bytes, size_t keep,
+  Task<RunResult> run(Caller caller, CreateRequest request, ExecRequest exec,
+                      std::string stdin_bytes, size_t keep,
                       std::shared_ptr<RunStop> stop = nullptr);
   // The same, with the output going to `observer`; the result has none.
-  Task<RunResult> run(Caller caller, CreateRequest request, ExecRequest exec, std::string stdin_bytes,
-                      std::shared_ptr<RunObserver> observer, std::shared_ptr<RunStop> stop = nullptr);
+  Task<RunResult> run(Caller caller, CreateRequest request, ExecRequest exec,
+                      std::string stdin_bytes, std::shared_ptr<RunObserver> observer,
+                      std::shared_ptr<RunStop> stop = nullptr);
 
   std::vector<DriverView> drivers() const;
-  // Of the store, for as long as that exists; what drivers mark their objects with. After recover().
+  // Of the store, for as long as that exists; what drivers mark their objects with. After
+  // recover().
   const std::string& instance_id() const;
 
-  // What the timers call: ends what is due, and makes the world and the records agree. For tests and for operators who
-  // will not wait.
+  // What the timers call: ends what is due, and makes the world and the records agree. For tests
+  // and for operators who will not wait.
   Task<> reap();
   Task<> sweep();
 

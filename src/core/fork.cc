@@ -1,4 +1,5 @@
-// Changer::fork: children are journalled like any creation, made by their parent, then attached one by one.
+// Changer::fork: children are journalled like any creation, made by their parent, then attached one
+// by one.
 #include "base/ids.h"
 #include "core/changer.h"
 #include "core/creator.h"
@@ -18,7 +19,7 @@ Task<std::vector<SandboxView>> Changer::fork(RecordPtr record, size_t count) {
     co_return Error(Code::invalid_argument, "count: it is between 1 and 64");
   }
   CO_TRY(auto turn, co_await record->turns.take());
-  CO_TRY(auto slot, get_able(*record, "fork", can_fork));
+  CO_TRY_OK(check_able(*record, "fork", can_fork));
   if (record->state != State::running && record->state != State::paused) {
     co_return Error(Code::conflict, "sandbox " + record->id + " does not run");
   }

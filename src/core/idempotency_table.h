@@ -17,8 +17,8 @@ class IdempotencyTable final {
 
   void load(std::vector<store::IdempotencyRow> rows);
 
-  // The sandbox that the key made, or nullopt for a new key. Code::idempotency_mismatch if the key came with another
-  // request.
+  // The sandbox that the key made, or nullopt for a new key. Code::idempotency_mismatch if the key
+  // came with another request.
   Result<std::optional<std::string>> find(const Caller& caller, const Idempotency& asked) const;
   // Code::resource_exhausted when too many keys of the last day are remembered.
   Result<store::IdempotencyRow> remember(const Caller& caller, const Idempotency& asked,

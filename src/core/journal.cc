@@ -9,8 +9,9 @@ namespace {
 
 constexpr size_t kMostUnwritten = 100'000;
 
-// What lives on this host dies with its boot, so its rows need not outlive a power cut either: after one, the store may
-// lack the last of them, and the sweeper removes what they left on the disk.
+// What lives on this host dies with its boot, so its rows need not outlive a power cut either:
+// after one, the store may lack the last of them, and the sweeper removes what they left on the
+// disk.
 store::Durability durability_of(const SandboxRecord& record) {
   return record.placement == Placement::host ? store::Durability::boot : store::Durability::disk;
 }

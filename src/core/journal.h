@@ -36,22 +36,24 @@ struct Intent {
 
 class Journal final {
  public:
-  // Everything given outlives the journal. `boot_id` tells this boot's deadlines from an earlier one's.
-  Journal(store::Store& store, telemetry::Metrics& metrics, const Clock& clock, std::string boot_id);
+  // Everything given outlives the journal. `boot_id` tells this boot's deadlines from an earlier
+  // one's.
+  Journal(store::Store& store, telemetry::Metrics& metrics, const Clock& clock,
+          std::string boot_id);
 
   const std::string& boot_id() const { return boot_id_; }
   void continue_after(int64_t last_intent) { last_intent_ = last_intent; }
 
-  // Writes the record as it is now, with a new generation, and the intent; `more` goes into the same transaction. If it
-  // fails, nothing has been written and nothing may be done.
+  // Writes the record as it is now, with a new generation, and the intent; `more` goes into the
+  // same transaction. If it fails, nothing has been written and nothing may be done.
   Task<Intent> begin(RecordPtr record, Op op, std::vector<store::Change> more = {});
   // Writes the record alone.
   Task<> note(RecordPtr record);
   // How it went, with the record as it is now.
   Task<> settle(RecordPtr record, Intent intent, store::IntentState how, std::string error = {},
                 std::vector<store::Change> more = {});
-  // The same for those who do not wait. What could not be written is tried again by retry_unwritten(), and after a crash
-  // recovery finds out.
+  // The same for those who do not wait. What could not be written is tried again by
+  // retry_unwritten(), and after a crash recovery finds out.
   void settle_later(const RecordPtr& record, Intent intent, store::IntentState how,
                     std::string error = {}, std::vector<store::Change> more = {});
   void note_later(const RecordPtr& record);

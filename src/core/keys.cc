@@ -105,9 +105,8 @@ Task<> Keys::revoke(std::string id) {
 }
 
 Result<Identity> Keys::verify(std::string_view token) {
-  const Error refused =
-      Error(Code::unauthenticated, "the API key is not valid")
-          .with_hint("send a valid key as `Authorization: Bearer KEY`");
+  const Error refused = Error(Code::unauthenticated, "the API key is not valid")
+                            .with_hint("send a valid key as `Authorization: Bearer KEY`");
   const auto hashed = id_by_hash_.find(crypto::hash_api_key(token));
   if (hashed == id_by_hash_.end()) return refused;
   ApiKey& key = by_id_.at(hashed->second);

@@ -53,9 +53,9 @@ class Keys final {
 
   // On the disk before it returns.
   Task<NewKey> create(std::string tenant, Role role, std::optional<std::chrono::seconds> ttl);
-  // Makes sure that `token` is an admin key of the tenant "default": for the token in the state directory's admin.key,
-  // which outlives both the loss of the store and a crash between the two. Code::invalid_argument for a token that is too
-  // short to be a secret.
+  // Makes sure that `token` is an admin key of the tenant "default": for the token in the state
+  // directory's admin.key, which outlives both the loss of the store and a crash between the two.
+  // Code::invalid_argument for a token that is too short to be a secret.
   Task<> ensure_admin(std::string token);
   std::vector<ApiKey> list() const;
   // Works at once. Code::not_found for an unknown id.

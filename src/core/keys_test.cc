@@ -1,1 +1,115 @@
-// placeholder
+#include "core/keys.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/run_task.h"
+#include "store/memory_store.h"
+
+namespace atl {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::SizeIs;
+
+class KeysTest : public ::testing::Test {
+ protected:
+  NewKey create(Role role = Role::user, std::optional<seconds> ttl = {}) {
+    return run_task(loop_, keys_.create("acme", role, ttl)).value();
+  }
+  std::vector<store::KeyRow> stored() { return run_task(loop_, store_.load()).value().keys; }
+
+  asio::io_context loop_;
+  FakeClock clock_;
+  store::MemoryStore store_{loop_.get_executor()};
+  Keys keys_{store_, clock_};
+};
+
+TEST_F(KeysTest, ATokenIdentifiesItsTenantAndRole) {
+  const auto made = create(Role::admin);
+
+  const auto identity = keys_.verify(made.token);
+
+  ASSERT_TRUE(identity);
+  EXPECT_EQ(identity->caller.tenant, "acme");
+  EXPECT_EQ(identity->caller.key_id, made.key.id);
+  EXPECT_EQ(identity->role, Role::admin);
+}
+
+TEST_F(KeysTest, TheTokenItselfIsNotStored) {
+  const auto made = create();
+
+  const auto rows = stored();
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0].hash.find(made.token), std::string::npos);
+  EXPECT_EQ(rows[0].hash.size(), 64U);
+}
+
+TEST_F(KeysTest, AWrongTokenIsUnauthenticated) {
+  const auto made = create();
+
+  EXPECT_EQ(keys_.verify("").error().code(), Code::unauthenticated);
+  EXPECT_EQ(keys_.verify(made.token + "x").error().code(), Code::unauthenticated);
+  EXPECT_EQ(keys_.verify(made.key.id).error().code(), Code::unauthenticated);
+}
+
+TEST_F(KeysTest, ARevokedKeyIsWorthNothingAtOnceAndAfterARestart) {
+  const auto made = create();
+
+  ASSERT_TRUE(run_task(loop_, keys_.revoke(made.key.id)));
+  Keys after(store_, clock_);
+  ASSERT_TRUE(run_task(loop_, after.load()));
+
+  EXPECT_FALSE(keys_.verify(made.token));
+  EXPECT_FALSE(after.verify(made.token));
+  EXPECT_EQ(run_task(loop_, keys_.revoke(made.key.id)).error().code(), Code::not_found);
+}
+
+TEST_F(KeysTest, AnExpiredKeyIsWorthNothing) {
+  const auto made = create(Role::user, seconds(60));
+
+  EXPECT_TRUE(keys_.verify(made.token));
+  clock_.advance(seconds(60));
+
+  EXPECT_FALSE(keys_.verify(made.token));
+}
+
+TEST_F(KeysTest, KeysOutliveTheDaemon) {
+  const auto made = create(Role::admin, seconds(600));
+
+  Keys after(store_, clock_);
+  ASSERT_TRUE(run_task(loop_, after.load()));
+
+  EXPECT_EQ(after.verify(made.token).value().role, Role::admin);
+  ASSERT_THAT(after.list(), SizeIs(1));
+  EXPECT_EQ(after.list()[0].expires_at, made.key.expires_at);
+}
+
+TEST_F(KeysTest, TheAdminKeyIsMadeOnceHoweverOftenItIsEnsured) {
+  const std::string token(43, 'a');
+
+  ASSERT_TRUE(run_task(loop_, keys_.ensure_admin(token)));
+  ASSERT_TRUE(run_task(loop_, keys_.ensure_admin(token)));
+
+  EXPECT_THAT(keys_.list(), SizeIs(1));
+  EXPECT_EQ(keys_.verify(token).value().role, Role::admin);
+  EXPECT_EQ(keys_.verify(token).value().caller.tenant, "default");
+  EXPECT_FALSE(run_task(loop_, keys_.ensure_admin("short")));
+}
+
+TEST_F(KeysTest, TheLastUseIsWrittenOncePerMinuteAtMost) {
+  const auto made = create();
+  const auto first = clock_.wall();
+
+  ASSERT_TRUE(keys_.verify(made.token));
+  clock_.advance(seconds(30));
+  ASSERT_TRUE(keys_.verify(made.token));
+
+  EXPECT_EQ(stored()[0].last_used_at_ms, first.time_since_epoch().count());
+  clock_.advance(seconds(30));
+  ASSERT_TRUE(keys_.verify(made.token));
+  EXPECT_EQ(stored()[0].last_used_at_ms, clock_.wall().time_since_epoch().count());
+}
+
+}  // namespace
+}  // namespace atl

@@ -1,6 +1,8 @@
 // What the parts of the engine share. Owned by the engine, handed to each part by reference.
 #pragma once
 
+#include <set>
+
 #include "core/driver_table.h"
 #include "core/idempotency_table.h"
 #include "core/journal.h"
@@ -25,6 +27,7 @@ struct Parts {
   Journal journal;
   Reaper reaper;
   std::string instance_id;
+  std::set<std::string> unreadable;  // ids of rows that mean nothing to this daemon
   bool is_shutting_down = false;
 };
 

@@ -3,7 +3,8 @@
 namespace atl {
 namespace {
 
-// The timer does not count time that the machine slept, Clock::boot() does; so it looks this often at least.
+// The timer does not count time that the machine slept, Clock::boot() does; so it looks this often
+// at least.
 constexpr Micros kLongestSleep = std::chrono::seconds(30);
 
 }  // namespace

@@ -1,7 +1,8 @@
 // The reaper: ends sandboxes whose time to live or idle time is over.
 //
-// A min-heap of moments at which to look at a sandbox, and one timer. Deadlines are read from the record when its moment
-// comes, so being active costs nothing: the reaper looks too early, and looks again later.
+// A min-heap of moments at which to look at a sandbox, and one timer. Deadlines are read from the
+// record when its moment comes, so being active costs nothing: the reaper looks too early, and
+// looks again later.
 #pragma once
 
 #include <functional>

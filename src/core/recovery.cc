@@ -27,7 +27,8 @@ Task<> Recovery::load() {
   for (const auto& row : contents.live) {
     auto read = from_row(parts_.executor, row);
     if (!read) {
-      // Left in the store as it is; its sandbox is left alone too, unless it is nobody's by then.
+      // Perhaps a newer daemon wrote it: row and sandbox are left alone.
+      parts_.unreadable.insert(row.id);
       telemetry::log_error("a sandbox of the store is unreadable",
                            {{"sandbox", row.id}, {"why", read.error().message()}});
       continue;
@@ -66,10 +67,9 @@ Task<> Recovery::settle(RecordPtr record) {
     record->awaits_driver = false;
     co_return co_await settle_absent(record, op);
   }
-  telemetry::log_warn("sandbox cannot be taken up yet",
-                      {{"sandbox", record->id},
-                       {"driver", record->driver},
-                       {"why", attached.error().message()}});
+  telemetry::log_warn(
+      "sandbox cannot be taken up yet",
+      {{"sandbox", record->id}, {"driver", record->driver}, {"why", attached.error().message()}});
   if (is_retryable(attached.error().code())) {
     // So that the other sandboxes of this driver do not each wait for it in turn.
     slot->capabilities.reset();

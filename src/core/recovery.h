@@ -1,4 +1,5 @@
-// After a restart: takes up what is really there, and finishes or undoes what an earlier daemon was doing.
+// After a restart: takes up what is really there, and finishes or undoes what an earlier daemon was
+// doing.
 //
 //   interrupted      the sandbox is there                     it is not
 //   create, fork     runs: kept; else destroyed               never happened
@@ -13,18 +14,17 @@
 //   nothing          as is; failed if it should run and       failed
 //                    does not
 //
-// Whatever is past its deadline is destroyed. Nothing is decided while the driver does not answer: the sandbox keeps its
-// state, and the sweeper asks again.
+// Whatever is past its deadline is destroyed. Nothing is decided while the driver does not answer:
+// the sandbox keeps its state, and the sweeper asks again.
 #pragma once
 
-#include "core/destroyer.h"
 #include "core/parts.h"
 
 namespace atl {
 
 class Recovery final {
  public:
-  Recovery(Parts& parts, Destroyer& destroyer) : parts_(parts), destroyer_(destroyer) {}
+  explicit Recovery(Parts& parts) : parts_(parts) {}
 
   // Reads the store into the tables; nothing is settled yet.
   Task<> load();
@@ -43,7 +43,6 @@ class Recovery final {
   std::string why_gone(const SandboxRecord& record) const;
 
   Parts& parts_;
-  Destroyer& destroyer_;
 };
 
 }  // namespace atl

@@ -1,5 +1,5 @@
-// What requests may look like, before anything is done about them. Errors are Code::invalid_argument, name the field and
-// say what would do.
+// What requests may look like, before anything is done about them. Errors are
+// Code::invalid_argument, name the field and say what would do.
 #pragma once
 
 #include "core/engine.h"

@@ -1,1 +1,132 @@
-// placeholder
+#include "core/request_check.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace atl {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+// The message of the refusal, or "" when the request is fine.
+std::string refusal(const CreateRequest& request) {
+  const auto checked = check_create(request, EngineOptions());
+  if (checked) return "";
+  EXPECT_EQ(checked.error().code(), Code::invalid_argument);
+  return checked.error().message();
+}
+
+template <typename Change>
+std::string refusal_of(Change change) {
+  CreateRequest request;
+  change(request);
+  return refusal(request);
+}
+
+TEST(RequestCheck, AnEmptyRequestIsFine) { EXPECT_EQ(refusal({}), ""); }
+
+TEST(RequestCheck, AnUnknownProfileGetsTheKnownOnes) {
+  CreateRequest request;
+  request.profile = "gpu";
+
+  const auto checked = check_create(request, EngineOptions());
+
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code(), Code::not_found);
+  EXPECT_EQ(checked.error().hint(), "known: default");
+}
+
+TEST(RequestCheck, TimesArePositiveAndBounded) {
+  EXPECT_THAT(refusal_of([](auto& r) { r.ttl = seconds(0); }),
+              HasSubstr("ttl_s: 0 is not between"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.ttl = seconds(-1); }), HasSubstr("ttl_s"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.ttl = seconds(604'801); }), HasSubstr("604800"));
+  EXPECT_EQ(refusal_of([](auto& r) { r.ttl = seconds(604'800); }), "");
+  EXPECT_THAT(refusal_of([](auto& r) { r.idle = seconds(0); }), HasSubstr("idle_s"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.idle = seconds::max(); }), HasSubstr("idle_s"));
+}
+
+TEST(RequestCheck, ResourcesArePositiveAndSane) {
+  for (const double cpu : {0.0, -1.0, 1025.0, std::nan(""), HUGE_VAL}) {
+    EXPECT_THAT(refusal_of([&](auto& r) { r.resources.cpu = cpu; }), HasSubstr("resources.cpu"));
+  }
+  for (const int64_t bad : {int64_t{0}, int64_t{-5}, INT64_MAX}) {
+    EXPECT_THAT(refusal_of([&](auto& r) { r.resources.memory_mb = bad; }), HasSubstr("memory_mb"));
+    EXPECT_THAT(refusal_of([&](auto& r) { r.resources.pids = bad; }), HasSubstr("pids"));
+    EXPECT_THAT(refusal_of([&](auto& r) { r.resources.disk_mb = bad; }), HasSubstr("disk_mb"));
+  }
+  EXPECT_EQ(refusal_of([](auto& r) { r.resources = {0.1, 64, 32, 100}; }), "");
+}
+
+TEST(RequestCheck, LabelsAreFewAndShort) {
+  EXPECT_EQ(refusal_of([](auto& r) { r.labels = {{"app.io/team", "blue"}}; }), "");
+  EXPECT_THAT(refusal_of([](auto& r) { r.labels = {{"", "x"}}; }), HasSubstr("labels"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.labels = {{"a b", "x"}}; }), HasSubstr("a b"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.labels = {{std::string(64, 'k'), "x"}}; }),
+              HasSubstr("63"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.labels = {{"k", std::string(257, 'v')}}; }),
+              HasSubstr("labels.k"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.labels = {{"k", "\xff"}}; }), HasSubstr("labels.k"));
+  EXPECT_THAT(refusal_of([](auto& r) {
+                for (int i = 0; i < 65; ++i) r.labels["k" + std::to_string(i)] = "v";
+              }),
+              HasSubstr("there are 65"));
+}
+
+TEST(RequestCheck, EnvironmentNamesAreCleanAndValuesAreNotShown) {
+  EXPECT_THAT(refusal_of([](auto& r) { r.env = {{"A=B", "x"}}; }), HasSubstr("A=B"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.env = {{"", "x"}}; }), HasSubstr("no name"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.env = {{std::string("A\0B", 3), "x"}}; }),
+              HasSubstr("NUL"));
+  const auto secret = refusal_of([](auto& r) { r.env = {{"KEY", std::string("secret\0x", 8)}}; });
+  EXPECT_THAT(secret, HasSubstr("env.KEY"));
+  EXPECT_THAT(secret, Not(HasSubstr("secret")));
+  EXPECT_THAT(refusal_of([](auto& r) { r.env = {{"A", std::string(600'000, 'x')}}; }),
+              HasSubstr("bytes"));
+  EXPECT_THAT(refusal_of([](auto& r) {
+                for (int i = 0; i < 1001; ++i) r.env["k" + std::to_string(i)] = "v";
+              }),
+              HasSubstr("1001 variables"));
+}
+
+TEST(RequestCheck, NamesAndUsersAreText) {
+  EXPECT_THAT(refusal_of([](auto& r) { r.name = "No Good"; }), HasSubstr("name"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.name = std::string(64, 'a'); }), HasSubstr("name"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.user_id = std::string(257, 'a'); }), HasSubstr("user_id"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.user_id = "a\nb"; }), HasSubstr("user_id"));
+}
+
+TEST(RequestCheck, AHostDirectoryIsOpenAndItsPlaceAbsolute) {
+  EXPECT_THAT(
+      refusal_of([](auto& r) { r.mounts.push_back({Fd(), "/tmp", "/data", HostAccess::ro}); }),
+      HasSubstr("not open"));
+  const Fd open(::open("/", O_PATH | O_CLOEXEC));
+  for (const char* path : {"data", "/data/../etc", ""}) {
+    EXPECT_THAT(refusal_of([&](auto& r) {
+                  r.mounts.push_back({open.duplicate().value(), "/tmp", path, HostAccess::ro});
+                }),
+                HasSubstr("absolute"));
+  }
+}
+
+TEST(RequestCheck, AnExecHasACommandAndNoNul) {
+  const auto check = [](std::vector<std::string> argv) {
+    ExecRequest request;
+    request.argv = std::move(argv);
+    return check_exec(request).has_value();
+  };
+
+  EXPECT_TRUE(check({"echo", ""}));
+  EXPECT_FALSE(check({}));
+  EXPECT_FALSE(check({""}));
+  EXPECT_FALSE(check({"echo", std::string("a\0b", 3)}));
+  EXPECT_FALSE(check(std::vector<std::string>(5'000, "x")));
+  EXPECT_FALSE(check({"echo", std::string(2'000'000, 'x')}));
+}
+
+}  // namespace
+}  // namespace atl

@@ -1,4 +1,5 @@
-// The router: which drivers may serve a request, in the order of preference. It decides on probed capabilities alone.
+// The router: which drivers may serve a request, in the order of preference. It decides on probed
+// capabilities alone.
 #pragma once
 
 #include <string>
@@ -20,10 +21,10 @@ struct RouteWish {
 
 RouteWish to_wish(const CreateRequest& request);
 
-// At least one driver; each meets the wish by itself, so falling over from one to the next never weakens anything. A
-// driver without isolation is taken only by name. The error says in words why each driver was passed over:
-// Code::not_found for an unknown name, Code::unavailable if a driver that does not answer might have done, otherwise
-// Code::unsupported.
+// At least one driver; each meets the wish by itself, so falling over from one to the next never
+// weakens anything. A driver without isolation is taken only by name. The error says in words why
+// each driver was passed over: Code::not_found for an unknown name, Code::unavailable if a driver
+// that does not answer might have done, otherwise Code::unsupported.
 Result<std::vector<DriverSlot*>> find_route(DriverTable& drivers, const RouteWish& wish);
 
 }  // namespace atl

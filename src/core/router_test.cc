@@ -1,1 +1,171 @@
-// placeholder
+#include "core/router.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/run_task.h"
+#include "driver/fake_driver.h"
+
+namespace atl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct RouterWorld {
+  FakeHost& add(std::string name, Isolation isolation) {
+    hosts.push_back(FakeHost::make(std::move(name), isolation));
+    return *hosts.back();
+  }
+  Result<std::vector<std::string>> route(const RouteWish& wish) {
+    std::vector<EngineDriver> drivers;
+    for (const auto& host : hosts) drivers.push_back({make_fake_driver(host), ""});
+    DriverTable table(std::move(drivers));
+    TRY_OK(run_task(loop, table.probe_all()));
+    TRY(const auto found, find_route(table, wish));
+    std::vector<std::string> names;
+    for (const DriverSlot* slot : found) names.push_back(slot->name());
+    return names;
+  }
+
+  asio::io_context loop;
+  std::vector<std::shared_ptr<FakeHost>> hosts;
+};
+
+TEST(Router, TakesEveryDriverThatWillDoInTheOrderOfPreference) {
+  RouterWorld world;
+  world.add("native", Isolation::container);
+  world.add("docker", Isolation::container);
+  world.add("microvm", Isolation::vm);
+
+  EXPECT_THAT(world.route({}).value(), ElementsAre("native", "docker", "microvm"));
+  EXPECT_THAT(world.route({.min_isolation = Isolation::sentry}).value(), ElementsAre("microvm"));
+}
+
+TEST(Router, NeverFallsBelowTheFloor) {
+  RouterWorld world;
+  world.add("microvm", Isolation::vm).down();
+  world.add("docker", Isolation::container);
+
+  const auto route = world.route({.min_isolation = Isolation::vm});
+
+  ASSERT_FALSE(route);
+  EXPECT_EQ(route.error().code(), Code::unavailable);
+  EXPECT_THAT(route.error().hint(), HasSubstr("docker offers container, vm was asked"));
+  EXPECT_THAT(route.error().hint(), HasSubstr("microvm does not answer"));
+}
+
+TEST(Router, TakesADriverWithoutIsolationOnlyByName) {
+  RouterWorld world;
+  world.add("local", Isolation::none);
+
+  const auto unnamed = world.route({});
+  const auto named = world.route({.driver = "local"});
+
+  ASSERT_FALSE(unnamed);
+  EXPECT_EQ(unnamed.error().code(), Code::unsupported);
+  EXPECT_THAT(unnamed.error().hint(),
+              HasSubstr("local offers none and is used only when it is named"));
+  EXPECT_THAT(named.value(), ElementsAre("local"));
+}
+
+TEST(Router, ANamedDriverMustMeetTheFloorToo) {
+  RouterWorld world;
+  world.add("local", Isolation::none);
+  world.add("subprocess", Isolation::process);
+
+  const auto route = world.route({.driver = "local", .min_isolation = Isolation::process});
+
+  ASSERT_FALSE(route);
+  EXPECT_EQ(route.error().code(), Code::unsupported);
+  EXPECT_THAT(route.error().message(), HasSubstr("local offers none, process was asked"));
+  EXPECT_EQ(route.error().hint(), "subprocess can");
+}
+
+TEST(Router, AnUnknownNameGetsTheKnownOnes) {
+  RouterWorld world;
+  world.add("docker", Isolation::container);
+
+  const auto route = world.route({.driver = "dokcer"});
+
+  ASSERT_FALSE(route);
+  EXPECT_EQ(route.error().code(), Code::not_found);
+  EXPECT_THAT(route.error().hint(), HasSubstr("did you mean docker?"));
+}
+
+TEST(Router, ANamedDriverThatDoesNotAnswerIsUnavailable) {
+  RouterWorld world;
+  world.add("docker", Isolation::container).down();
+
+  const auto route = world.route({.driver = "docker"});
+
+  ASSERT_FALSE(route);
+  EXPECT_EQ(route.error().code(), Code::unavailable);
+  EXPECT_EQ(route.error().hint(), "start docker");
+}
+
+TEST(Router, CodeNeverGoesFartherThanAllowed) {
+  RouterWorld world;
+  world.add("e2b", Isolation::vm).capabilities.placement = Placement::third_party;
+  world.add("k8s", Isolation::container).capabilities.placement = Placement::own;
+  world.add("native", Isolation::container);
+
+  EXPECT_THAT(world.route({}).value(), ElementsAre("k8s", "native"));
+  EXPECT_THAT(world.route({.placement = Placement::host}).value(), ElementsAre("native"));
+  EXPECT_THAT(world.route({.placement = Placement::third_party}).value(),
+              ElementsAre("e2b", "k8s", "native"));
+  EXPECT_FALSE(world.route({.driver = "e2b"}));
+}
+
+TEST(Router, ALimitThatCannotBeHeldIsRefused) {
+  RouterWorld world;
+  world.add("local", Isolation::process).capabilities.limits = {.memory = Limit::per_process};
+  world.add("native", Isolation::container);
+
+  const auto refused = world.route({.driver = "local", .resources = {.cpu = 1}});
+  const auto accepted = world.route({.driver = "local", .resources = {.memory_mb = 64}});
+  const auto routed = world.route({.resources = {.cpu = 1}});
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::unsupported);
+  EXPECT_EQ(refused.error().message(), "local cannot limit cpu");
+  EXPECT_EQ(refused.error().hint(), "native can");
+  EXPECT_TRUE(accepted) << "a limit per process is a limit";
+  EXPECT_THAT(routed.value(), ElementsAre("native"));
+}
+
+TEST(Router, AHostDirectoryNeedsADriverThatCanShowItThatWay) {
+  RouterWorld world;
+  world.add("docker", Isolation::container);
+  world.add("native", Isolation::container).capabilities.host_dir_cow = true;
+
+  const auto refused = world.route({.driver = "docker", .host_directories = {HostAccess::cow}});
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(), "docker cannot show a directory of the host copy-on-write");
+  EXPECT_EQ(refused.error().hint(), "native can");
+  EXPECT_THAT(world.route({.host_directories = {HostAccess::cow}}).value(), ElementsAre("native"));
+}
+
+TEST(Router, ALifetimeBeyondTheDriversIsRefused) {
+  RouterWorld world;
+  world.add("lambda", Isolation::vm).capabilities.max_lifetime_s = 900;
+
+  const auto refused = world.route({.ttl = std::chrono::seconds(901)});
+
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().hint(), HasSubstr("at most 900 s, 901 s was asked"));
+  EXPECT_TRUE(world.route({.ttl = std::chrono::seconds(900)}));
+}
+
+TEST(Router, WithoutDriversItSaysSo) {
+  RouterWorld world;
+
+  const auto route = world.route({});
+
+  ASSERT_FALSE(route);
+  EXPECT_EQ(route.error().hint(), "no driver is configured");
+}
+
+}  // namespace
+}  // namespace atl

@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kStdinPiece = 64 * 1024;
 
-// Beside the output, so that a process that does not read cannot keep its output from us. A process that closes its
-// stdin early is no error.
+// Beside the output, so that a process that does not read cannot keep its output from us. A process
+// that closes its stdin early is no error.
 Task<> feed(std::shared_ptr<Process> process, std::string bytes) {
   for (size_t at = 0; at < bytes.size(); at += kStdinPiece) {
     std::string piece = bytes.substr(at, kStdinPiece);

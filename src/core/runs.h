@@ -1,4 +1,5 @@
-// A run: create, exec and destroy in one call. One awaited write to the store, none of them waiting for the disk.
+// A run: create, exec and destroy in one call. One awaited write to the store, none of them waiting
+// for the disk.
 #pragma once
 
 #include "core/creator.h"

@@ -1,8 +1,9 @@
 // One sandbox as the engine knows it: what was asked, what it is now, and its handle.
 #pragma once
 
-#include <boost/describe/class.hpp>
 #include <memory>
+
+#include <boost/describe/class.hpp>
 
 #include "base/event.h"
 #include "core/engine.h"
@@ -23,7 +24,8 @@ BOOST_DESCRIBE_STRUCT(AskedDirectory, (), (host_path, guest_path, access))
 
 // What a create asked for, without values that may be secret: this is what the store keeps of it.
 struct Asked {
-  static constexpr auto kRequired = json::required();  // rows of an older daemon lack what came later
+  static constexpr auto kRequired =
+      json::required();  // rows of an older daemon lack what came later
 
   std::string driver;
   std::string profile;
@@ -92,7 +94,8 @@ struct SandboxRecord {
   int64_t generation = 0;
   std::vector<Stage> stages;
 
-  // Shared with leases, so that a call under way keeps its memory. Null until the driver has made or attached it.
+  // Shared with leases, so that a call under way keeps its memory. Null until the driver has made
+  // or attached it.
   std::shared_ptr<Sandbox> handle;
   size_t leases = 0;
   Turns turns;
@@ -117,8 +120,8 @@ store::SandboxRow to_row(const SandboxRecord& record, const std::string& boot_id
 // A row that makes no sense is Code::internal, naming the sandbox.
 Result<RecordPtr> from_row(const asio::any_io_executor& executor, const store::SandboxRow& row);
 
-// In what the two differ, in words of the API: "driver, env"; "" when in nothing. Values of the environment are compared
-// where both are known.
+// In what the two differ, in words of the API: "driver, env"; "" when in nothing. Values of the
+// environment are compared where both are known.
 std::string differences(const SandboxRecord& record, const CreateRequest& request);
 
 }  // namespace atl

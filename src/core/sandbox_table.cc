@@ -101,8 +101,7 @@ Result<RecordPtr> SandboxTable::get(const Caller& caller, std::string_view id_or
       ended != epitaphs_.end() && ended->second.tenant == caller.tenant) {
     return Error(Code::not_found, "sandbox " + key + " " + ended->second.words);
   }
-  return Error(Code::not_found,
-               "no sandbox is called " + to_printable(id_or_name.substr(0, 80)))
+  return Error(Code::not_found, "no sandbox is called " + to_printable(id_or_name.substr(0, 80)))
       .with_hint("list the sandboxes that there are");
 }
 

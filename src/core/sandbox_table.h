@@ -30,7 +30,8 @@ class SandboxTable final {
 
   RecordPtr find(std::string_view id) const;
   RecordPtr find_name(const std::string& tenant, const std::string& name) const;
-  // By id or by name, and only the caller's tenant's. Code::not_found tells how it ended, if that is still known.
+  // By id or by name, and only the caller's tenant's. Code::not_found tells how it ended, if that
+  // is still known.
   Result<RecordPtr> get(const Caller& caller, std::string_view id_or_name) const;
 
   size_t size() const { return by_id_.size(); }

@@ -47,7 +47,8 @@ Task<> Sweeper::retry_doomed() {
 }
 
 Task<> Sweeper::compare(DriverSlot& slot, Orphans orphans) {
-  // Taken before asking: whatever comes up meanwhile is not judged by an answer that cannot know it.
+  // Taken before asking: whatever comes up meanwhile is not judged by an answer that cannot know
+  // it.
   std::vector<std::pair<RecordPtr, int64_t>> running;
   for (const auto& record : parts_.sandboxes.all()) {
     const bool judged = record->driver == slot.driver->name() && record->state == State::running &&
@@ -66,6 +67,7 @@ Task<> Sweeper::compare(DriverSlot& slot, Orphans orphans) {
   for (const auto& id : there) {
     const auto record = parts_.sandboxes.find(id);
     if (record && record->driver == slot.driver->name()) continue;
+    if (parts_.unreadable.contains(id)) continue;
     if (orphans == Orphans::at_once || seen_before.contains(id)) {
       CO_TRY_OK(co_await destroy_orphan(slot, id));
     } else {
@@ -87,10 +89,9 @@ Task<> Sweeper::destroy_orphan(DriverSlot& slot, std::string id) {
     telemetry::log_warn("orphan destroyed", {{"driver", slot.driver->name()}, {"sandbox", id}});
   } else {
     suspects_[slot.name()].insert(id);
-    telemetry::log_warn("orphan could not be destroyed",
-                        {{"driver", slot.driver->name()},
-                         {"sandbox", id},
-                         {"why", destroyed.error().message()}});
+    telemetry::log_warn(
+        "orphan could not be destroyed",
+        {{"driver", slot.driver->name()}, {"sandbox", id}, {"why", destroyed.error().message()}});
   }
   co_return Result<>();
 }

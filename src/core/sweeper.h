@@ -1,8 +1,9 @@
 // The sweeper: makes the world and the records agree, at start and every now and then.
 //
-// What a driver has and no record owns is an orphan and is destroyed: at start at once, later when it was seen twice in a
-// row, because something that is just being made may not be in a record of the moment. What a record says runs and no
-// driver has, has failed. What could not be done before is tried again.
+// What a driver has and no record owns is an orphan and is destroyed: at start at once, later when
+// it was seen twice in a row, because something that is just being made may not be in a record of
+// the moment. What a record says runs and no driver has, has failed. What could not be done before
+// is tried again.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// Turns: whoever wants to change a sandbox waits for its turn, first come, first served; destruction goes first.
+// Turns: whoever wants to change a sandbox waits for its turn, first come, first served;
+// destruction goes first.
 #pragma once
 
 #include <deque>

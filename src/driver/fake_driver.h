@@ -4,11 +4,12 @@
 //   host->down();
 //   auto driver = make_fake_driver(host);
 //
-// The host is the backend: it outlives drivers and engines, so a second driver over the same host finds what the first
-// one made, as after a restart. Faults are set on the host; every call that reaches it is in `calls`.
+// The host is the backend: it outlives drivers and engines, so a second driver over the same host
+// finds what the first one made, as after a restart. Faults are set on the host; every call that
+// reaches it is in `calls`.
 //
-// Commands: true, false, exit N, echo WORDS…, cat (its stdin, or the files named), env, sleep (until it is killed; with
-// a timeout its time is up at once). Anything else ends with 127.
+// Commands: true, false, exit N, echo WORDS…, cat (its stdin, or the files named), env, sleep
+// (until it is killed; with a timeout its time is up at once). Anything else ends with 127.
 #pragma once
 
 #include <functional>
@@ -38,7 +39,8 @@ struct FakeBox {
   bool running = true;
   bool paused = false;
   SandboxSpec spec;
-  std::map<std::string, FakeFile> files;  // by absolute path; "/workspace" is there from the beginning
+  std::map<std::string, FakeFile>
+      files;  // by absolute path; "/workspace" is there from the beginning
   std::map<ProcessId, std::shared_ptr<FakeProcess>> processes;
   ProcessId last_process = 0;
 
@@ -65,7 +67,8 @@ class FakeHost final {
   void hold(const std::string& call);
   void release(const std::string& call);
 
-  // The sandbox ends by itself, and whoever listens is told. An expired one keeps its workspace until it is destroyed.
+  // The sandbox ends by itself, and whoever listens is told. An expired one keeps its workspace
+  // until it is destroyed.
   void end(const std::string& id, EndedBy why);
   // The same while nobody listens, as when the daemon is away.
   void end_unheard(const std::string& id);
@@ -84,8 +87,9 @@ class FakeHost final {
 
   std::map<std::string, std::shared_ptr<FakeBox>> boxes;
 
-  // Awaited before and after each call takes effect ("create before", "create after"); what it returns as an error the
-  // call returns. A hook that never returns stands for the daemon's death at that point.
+  // Awaited before and after each call takes effect ("create before", "create after"); what it
+  // returns as an error the call returns. A hook that never returns stands for the daemon's death
+  // at that point.
   std::function<Task<>(std::string)> on_step;
 
  private:

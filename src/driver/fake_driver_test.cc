@@ -47,12 +47,11 @@ TEST_F(FakeDriverTest, ASleeperIsWokenByASignalOnly) {
   request.argv = {"sleep"};
   auto sleeper = run_task(loop_, box->guest().start(std::move(request))).value();
   std::optional<ExitStatus> ended;
-  spawn(loop_.get_executor(),
-        [](Process& process, std::optional<ExitStatus>& out) -> Task<> {
-          CO_TRY(auto event, co_await process.next());
-          out = std::get<ExitStatus>(event);
-          co_return Result<>();
-        }(*sleeper, ended));
+  spawn(loop_.get_executor(), [](Process& process, std::optional<ExitStatus>& out) -> Task<> {
+    CO_TRY(auto event, co_await process.next());
+    out = std::get<ExitStatus>(event);
+    co_return Result<>();
+  }(*sleeper, ended));
   loop_.restart();
   loop_.poll();
   EXPECT_FALSE(ended);
@@ -67,8 +66,7 @@ TEST_F(FakeDriverTest, ASleeperIsWokenByASignalOnly) {
 
 TEST_F(FakeDriverTest, FilesSurviveAStopAndARecreate) {
   const auto box = create("sbx1");
-  auto writer =
-      run_task(loop_, box->guest().open_write("a/b.txt", 0644, Parents::create)).value();
+  auto writer = run_task(loop_, box->guest().open_write("a/b.txt", 0644, Parents::create)).value();
   ASSERT_TRUE(run_task(loop_, writer->write("kept")));
   ASSERT_FALSE(run_task(loop_, box->guest().stat("a/b.txt"))) << "visible before commit";
   ASSERT_TRUE(run_task(loop_, writer->commit()));

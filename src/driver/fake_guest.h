@@ -1,4 +1,5 @@
-// The guest of a fake sandbox: a file tree and a handful of commands, in memory. Part of fake_driver.
+// The guest of a fake sandbox: a file tree and a handful of commands, in memory. Part of
+// fake_driver.
 #pragma once
 
 #include <memory>

@@ -51,15 +51,17 @@ class ByteStream {
   Task<> write_all(const void* data, size_t size) {
     return write_pieces({std::string_view(static_cast<const char*>(data), size), {}, {}});
   }
-  Task<> write_all(std::string_view bytes) { return write_pieces({bytes, {}, {}}); }
+  Task<> write_all(std::string_view bytes) {  // awaited at once
+    return write_pieces({bytes, {}, {}});
+  }
 
   // Says "no more from me"; reading goes on.
   virtual Task<> shutdown_write() = 0;
 
   // Ends everything at once; pending operations return Code::cancelled. May be called twice.
   virtual void close() = 0;
-  // Ends pending operations with Code::cancelled and leaves the stream open. Bytes that a cancelled
-  // write had already sent stay sent, so go on writing only if none was pending.
+  // Ends pending operations with Code::cancelled and leaves the stream open. Bytes that a
+  // cancelled write had already sent stay sent, so go on writing only if none was pending.
   virtual void cancel() = 0;
   virtual bool is_open() const = 0;
 
@@ -84,6 +86,13 @@ class ByteStream {
 };
 
 using StreamPtr = std::unique_ptr<ByteStream>;
+
+// A stream that leaves the protocol spoken on it so far, with what the peer had already sent of
+// the next one.
+struct Released {
+  StreamPtr stream;
+  std::string already_read;
+};
 
 // Takes over a connected TCP or Unix stream socket; makes it non-blocking and sets TCP_NODELAY on
 // TCP.

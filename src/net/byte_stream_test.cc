@@ -11,7 +11,7 @@
 
 #include "net/connect.h"
 #include "net/listener.h"
-#include "net/test_world.h"
+#include "net/test_world_internal.h"
 #include "net/unix_path.h"
 
 namespace atl::net {

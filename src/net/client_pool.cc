@@ -1,9 +1,8 @@
-#include "net/client_pool.h"
-
 #include <fmt/core.h>
 
 #include <utility>
 
+#include "net/client_pool_internal.h"
 #include "net/connect.h"
 
 namespace atl::net {

@@ -14,7 +14,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "net/event.h"
-#include "net/socket_stream.h"
+#include "net/socket_stream_internal.h"
 #include "net/unix_path.h"
 
 namespace atl::net {

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-#include "net/client_pool.h"
+#include "net/client_pool_internal.h"
 #include "net/http_write.h"
 
 namespace atl::net {
@@ -15,6 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kSlice = 256 * 1024;
 constexpr size_t kReadSize = 64 * 1024;
+constexpr char kNotNow[] = "the HTTP call is not at the stage for this";
 constexpr int kMaxInterim = 16;  // 1xx answers before the real one
 
 bool is_ours(std::string_view name) {
@@ -191,7 +191,7 @@ const ResponseHead& ClientCall::head() const { return parts_->head; }
 
 Task<> ClientCall::write(std::string_view bytes) {
   Parts& parts = *parts_;
-  ATOLL_CHECK(!parts.request_done && parts.connection);
+  if (parts.request_done || !parts.connection) co_return Error(Code::internal, kNotNow);
   const bool chunked = parts.framing.kind == RequestBody::Kind::chunked;
   if (!chunked) {
     if (bytes.size() > parts.left_to_send) {
@@ -216,6 +216,7 @@ Task<> ClientCall::write(std::string_view bytes) {
 Task<> ClientCall::finish() {
   Parts& parts = *parts_;
   if (parts.request_done) co_return Result<>();
+  if (!parts.connection) co_return Error(Code::internal, kNotNow);
   if (parts.framing.kind == RequestBody::Kind::chunked) {
     parts.connection->stream->set_write_deadline(parts.next_deadline());
     CO_TRY_OK(co_await parts.connection->stream->write_all(std::string_view("0\r\n\r\n")));
@@ -228,7 +229,7 @@ Task<> ClientCall::finish() {
 
 Task<> ClientCall::receive() {
   Parts& parts = *parts_;
-  ATOLL_CHECK(!parts.received && parts.connection);
+  if (parts.received || !parts.connection) co_return Error(Code::internal, kNotNow);
   auto got = co_await parts.read_final_head();
   if (!got && parts.may_retry(got.error())) {
     parts.connection.reset();
@@ -243,7 +244,7 @@ Task<> ClientCall::receive() {
 
 Task<size_t> ClientCall::read_some(void* data, size_t size) {
   Parts& parts = *parts_;
-  ATOLL_CHECK(parts.received && parts.connection);
+  if (!parts.received || !parts.connection) co_return Error(Code::internal, kNotNow);
   auto got = co_await parts.connection->reader->read_body(data, size);
   if (got) co_return *got;
   parts.facts.keep_alive = false;
@@ -253,6 +254,7 @@ Task<size_t> ClientCall::read_some(void* data, size_t size) {
 
 Task<std::string> ClientCall::read_all(size_t limit) {
   Parts& parts = *parts_;
+  if (!parts.received || !parts.connection) co_return Error(Code::internal, kNotNow);
   const auto too_large = [limit] {
     return Error(Code::too_large, fmt::format("the answer is larger than {} bytes", limit));
   };
@@ -275,7 +277,7 @@ Task<std::string> ClientCall::read_all(size_t limit) {
 
 Released ClientCall::release_stream() {
   ClientConnectionPtr connection = std::move(parts_->connection);
-  ATOLL_CHECK(connection);
+  if (!connection) return {};
   connection->stream->set_deadline(std::nullopt);
   return {std::move(connection->stream), std::string(connection->reader->pending())};
 }

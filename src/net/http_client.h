@@ -15,7 +15,6 @@
 
 #include "net/byte_stream.h"
 #include "net/http_message.h"
-#include "net/http_server.h"
 #include "net/tls.h"
 
 namespace atl::net {
@@ -91,7 +90,7 @@ class ClientCall final {
   ClientCall& operator=(const ClientCall&) = delete;
 
   // The request's body, when it streams.
-  Task<> write(std::string_view bytes);
+  Task<> write(std::string_view bytes);  // awaited at once
   Task<> finish();
 
   // Waits for the head of the answer (interim 1xx answers are passed over, 101 is not). Once; then
@@ -104,7 +103,7 @@ class ClientCall final {
   Task<std::string> read_all(size_t limit);
 
   // Leaves HTTP (after 101, or 200 for Docker's attach): the stream without deadlines, and what
-  // came after the head.
+  // came after the head. Empty if there is no connection any more.
   Released release_stream();
   // Ends it from another coroutine: pending operations return Code::cancelled.
   void cancel();

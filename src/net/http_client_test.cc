@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "net/scripted_stream.h"
-#include "net/test_world.h"
+#include "net/test_world_internal.h"
 
 namespace atl::net {
 namespace {

@@ -174,7 +174,10 @@ Task<> Exchange::begin(int status, Headers headers) {
 Task<> Exchange::begin_sized(int status, Headers headers, uint64_t length) {
   return connection_->begin(status, std::move(headers), length);
 }
-Task<> Exchange::write(std::string_view bytes) { return connection_->write(bytes); }
+Task<> Exchange::write(std::string_view bytes) { return connection_->write({}, bytes); }
+Task<> Exchange::write(std::string_view head, std::string_view bytes) {
+  return connection_->write(head, bytes);
+}
 Task<> Exchange::end() { return connection_->end(); }
 bool Exchange::started() const { return connection_->started(); }
 bool Exchange::finished() const { return connection_->finished(); }

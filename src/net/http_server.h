@@ -41,13 +41,6 @@ struct ServerLimits {
       2'000};  // how long a refused client may go on sending so that it sees the answer
 };
 
-// A connection that left HTTP: the stream, and what the client had already sent of the next
-// protocol.
-struct Released {
-  StreamPtr stream;
-  std::string already_read;
-};
-
 class ServerConnection;
 
 // One request and its answer. The reference that a handler gets is good until handle() returns.
@@ -77,7 +70,10 @@ class Exchange final {
   Task<> begin(int status, Headers headers);
   // Streams exactly `length` bytes; an answer that ends short closes the connection.
   Task<> begin_sized(int status, Headers headers, uint64_t length);
-  Task<> write(std::string_view bytes);
+  Task<> write(std::string_view bytes);  // awaited at once
+  // Both as one piece: `head` is copied beside the framing, `bytes` are not; one system call in
+  // all.
+  Task<> write(std::string_view head, std::string_view bytes);  // awaited at once
   Task<> end();
 
   // Whether a part of the answer may have left; from then on no other status is possible.

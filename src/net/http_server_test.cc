@@ -5,7 +5,7 @@
 
 #include "net/connect.h"
 #include "net/scripted_stream.h"
-#include "net/test_world.h"
+#include "net/test_world_internal.h"
 
 namespace atl::net {
 namespace {
@@ -94,6 +94,16 @@ TEST(HttpServer, UnderstandsAnyFragmentation) {
   }
 }
 
+TEST(HttpServer, ForgivesAnEmptyLineBeforeARequest) {
+  ServerWorld world;
+  std::string answer;
+
+  world.server.serve(std::make_unique<ScriptedStream>("\r\n\r\n" + get("/a"), 1, &answer));
+  world.run_until([&] { return world.server.stats().connections == 0; });
+
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK"));
+}
+
 TEST(HttpServer, ClosesWhenAsked) {
   ServerWorld world;
 
@@ -129,6 +139,14 @@ TEST(HttpServer, StreamsChunksBothWays) {
 
   EXPECT_THAT(answer, HasSubstr("Transfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n0\r\n\r\n"));
   EXPECT_THAT(answer, EndsWith("hello /next"));
+}
+
+TEST(HttpServer, WritesTwoPiecesAsOneChunk) {
+  ServerWorld world;
+
+  const std::string answer = world.converse(get("/pieces"));
+
+  EXPECT_THAT(answer, EndsWith("\r\n\r\n9\r\nhead tail\r\n5\r\nalone\r\n0\r\n\r\n"));
 }
 
 TEST(HttpServer, CarriesBigBodies) {
@@ -271,6 +289,16 @@ TEST(HttpServer, AnswersForAHandlerThatDoesNot) {
 
   EXPECT_THAT(world.converse(get("/silent")), StartsWith("HTTP/1.1 500 "));
   EXPECT_THAT(world.converse(get("/throw")), StartsWith("HTTP/1.1 500 "));
+}
+
+TEST(HttpServer, RefusesASecondAnswerToOneRequest) {
+  ServerWorld world;
+
+  const std::string answer = world.converse(get("/twice") + get("/next"));
+
+  EXPECT_EQ(world.handler.write_error, Code::internal);
+  EXPECT_EQ(count(answer, "HTTP/1.1 "), 2u);
+  EXPECT_THAT(answer, EndsWith("hello /next"));
 }
 
 TEST(HttpServer, CutsAnAnswerThatIsShorterThanAnnounced) {

@@ -21,7 +21,8 @@ std::optional<TimePoint> Pace::deadline(TimePoint now) const {
   };
   if (silence) consider(now + *silence);
   if (patience) {
-    const auto earned = std::chrono::milliseconds(bytes_ * 1000 / bytes_per_second);
+    const auto earned =
+        std::chrono::milliseconds(bytes_ * 1000 / std::max<size_t>(bytes_per_second, 1));
     consider(now + (*patience + earned - waited_));
   }
   return earliest;

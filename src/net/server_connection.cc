@@ -58,7 +58,7 @@ Task<> ServerConnection::run() {
       break;
     }
     if (!facts_.keep_alive || server_->draining) {
-      needs_linger_ = needs_linger_ || !reader_.body.done();
+      needs_linger_ = needs_linger_ || !reader_.body.done() || !reader_.pending().empty();
       break;
     }
     const auto next = co_await discard_rest();
@@ -120,7 +120,10 @@ Task<bool> ServerConnection::read_head() {
   size_t size = std::string_view::npos;
   while (true) {
     // An empty line before a request is what some old clients leave behind.
-    while (scanned == 0 && reader_.pending().starts_with("\r\n")) reader_.consume(2);
+    while (scanned == 0 && reader_.pending().starts_with("\r\n")) {
+      reader_.consume(2);
+      if (!head_deadline) head_deadline = Clock::now() + limit.header_timeout;
+    }
     const std::string_view bytes = reader_.pending();
     if (scanned == 0 && !bytes.empty() && !is_token_char(bytes.front()) && bytes != "\r") {
       co_return co_await refuse(Refusal{.detail = "this is no HTTP"});
@@ -131,18 +134,19 @@ Task<bool> ServerConnection::read_head() {
       co_return co_await refuse(Refusal{414, Code::too_large, "the target is too long"});
     }
     if (bytes.size() > limit.header_bytes) break;
-    scanned = bytes.size();
+    scanned = bytes == "\r" ? 0 : bytes.size();
 
     idle_ = bytes.empty();
     if (idle_ && (server_->draining || gone_.is_set())) co_return false;
+    if (idle_) reader_.shrink();
     TimePoint deadline;
-    if (idle_) {
-      reader_.shrink();
-      const bool handshake = first_request_ && request_.peer.tls;
-      deadline = Clock::now() + (handshake ? limit.header_timeout : limit.idle_timeout);
-    } else {
-      if (!head_deadline) head_deadline = Clock::now() + limit.header_timeout;
+    if (head_deadline) {
       deadline = *head_deadline;
+    } else if (idle_ && !(first_request_ && request_.peer.tls)) {
+      deadline = Clock::now() + limit.idle_timeout;
+    } else {
+      deadline = Clock::now() + limit.header_timeout;
+      if (!idle_) head_deadline = deadline;
     }
     CO_TRY(const size_t got, co_await fill_idle(deadline));
     idle_ = false;

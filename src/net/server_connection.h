@@ -55,7 +55,7 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
   void wait_for_body_forever() { reader_.pace.patience.reset(); }
   Task<> respond(Response response);
   Task<> begin(int status, Headers headers, std::optional<uint64_t> length);
-  Task<> write(std::string_view bytes);
+  Task<> write(std::string_view head, std::string_view bytes);  // awaited at once
   Task<> end();
   bool started() const { return stage_ != Stage::waiting; }
   bool finished() const { return stage_ == Stage::finished; }
@@ -80,7 +80,7 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
   void finish_head(std::string_view framing);
   void decide_keep_alive();
   Task<> send(Pieces pieces);
-  Task<> send_long(std::string_view head, std::string_view bytes);
+  Task<> send_long(std::string_view head, std::string_view bytes);  // awaited at once
   bool body_forbidden(int status) const;
 
   void start_watch();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "net/http_write.h"
 #include "net/server_connection.h"
 
@@ -13,6 +12,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kSlice = 256 * 1024;  // what one write deadline covers
+
+// A handler's bug costs its own answer, not the server.
+constexpr char kAnsweredTwice[] = "the request has its answer already";
+constexpr char kNotBegun[] = "no answer has been begun";
 
 bool is_ours(std::string_view name) {
   switch (name.size()) {
@@ -98,7 +101,7 @@ Task<> ServerConnection::send_long(std::string_view head, std::string_view bytes
 }
 
 Task<> ServerConnection::respond(Response response) {
-  ATOLL_CHECK(!started());
+  if (started()) co_return Error(Code::internal, kAnsweredTwice);
   decide_keep_alive();
   stage_ = Stage::streaming;
   start_head(response.status);
@@ -117,7 +120,7 @@ Task<> ServerConnection::respond(Response response) {
 }
 
 Task<> ServerConnection::begin(int status, Headers headers, std::optional<uint64_t> length) {
-  ATOLL_CHECK(!started());
+  if (started()) co_return Error(Code::internal, kAnsweredTwice);
   decide_keep_alive();
   stage_ = Stage::streaming;
   head_only_ = body_forbidden(status);
@@ -139,31 +142,34 @@ Task<> ServerConnection::begin(int status, Headers headers, std::optional<uint64
   co_return co_await send(pieces);
 }
 
-Task<> ServerConnection::write(std::string_view bytes) {
-  ATOLL_CHECK(stage_ == Stage::streaming);
+Task<> ServerConnection::write(std::string_view head, std::string_view bytes) {
+  if (stage_ != Stage::streaming) co_return Error(Code::internal, kNotBegun);
+  const size_t size = head.size() + bytes.size();
   if (sending_ == Sending::sized) {
-    if (bytes.size() > left_to_send_) {
+    if (size > left_to_send_) {
       facts_.keep_alive = false;
       co_return Error(Code::internal, "an answer longer than it was announced");
     }
-    left_to_send_ -= bytes.size();
+    left_to_send_ -= size;
   }
   // An empty chunk would be the end.
-  if (head_only_ || bytes.empty()) co_return Result<>();
-  if (sending_ != Sending::chunked) co_return co_await send_long({}, bytes);
-  while (!bytes.empty()) {
+  if (head_only_ || size == 0) co_return Result<>();
+  if (sending_ != Sending::chunked) co_return co_await send_long(head, bytes);
+  do {
     const std::string_view slice = bytes.substr(0, kSlice);
     bytes.remove_prefix(slice.size());
     out_.clear();
-    append_chunk_size(out_, slice.size());
+    append_chunk_size(out_, head.size() + slice.size());
+    out_ += head;
+    head = {};
     const Pieces pieces{out_, slice, "\r\n"};
     CO_TRY_OK(co_await send(pieces));
-  }
+  } while (!bytes.empty());
   co_return Result<>();
 }
 
 Task<> ServerConnection::end() {
-  ATOLL_CHECK(stage_ == Stage::streaming);
+  if (stage_ != Stage::streaming) co_return Error(Code::internal, kNotBegun);
   if (sending_ == Sending::sized && left_to_send_ > 0 && !head_only_) {
     facts_.keep_alive = false;
     co_return Error(Code::internal, "an answer shorter than it was announced");
@@ -177,7 +183,7 @@ Task<> ServerConnection::end() {
 }
 
 Task<Released> ServerConnection::upgrade(Headers headers) {
-  ATOLL_CHECK(!started());
+  if (started()) co_return Error(Code::internal, kAnsweredTwice);
   start_head(101);
   append_fields(out_, headers, is_ours);
   out_ += "Connection: Upgrade\r\n\r\n";

@@ -1,5 +1,3 @@
-#include "net/socket_stream.h"
-
 #include <fmt/core.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,6 +10,8 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+
+#include "net/socket_stream_internal.h"
 
 namespace atl::net {
 namespace {

@@ -1,7 +1,7 @@
 #include <stdexcept>
 
 #include "net/event.h"
-#include "net/test_world.h"
+#include "net/test_world_internal.h"
 
 namespace atl::net {
 namespace {
@@ -35,6 +35,13 @@ Task<> big(Exchange& exchange) {
   const std::string block(100'000, 'x');
   CO_TRY_OK(co_await exchange.begin_sized(200, {}, 100 * block.size()));
   for (int i = 0; i < 100; ++i) CO_TRY_OK(co_await exchange.write(block));
+  co_return co_await exchange.end();
+}
+
+Task<> pieces(Exchange& exchange) {
+  CO_TRY_OK(co_await exchange.begin(200, {}));
+  CO_TRY_OK(co_await exchange.write("head ", "tail"));
+  CO_TRY_OK(co_await exchange.write("alone", ""));
   co_return co_await exchange.end();
 }
 
@@ -81,6 +88,8 @@ asio::awaitable<void> TestHandler::handle(Exchange& exchange) {
     result = co_await mirror(exchange);
   } else if (request.path == "/big") {
     result = co_await big(exchange);
+  } else if (request.path == "/pieces") {
+    result = co_await pieces(exchange);
   } else if (request.path == "/endless") {
     result = co_await endless(exchange);
   } else if (request.path == "/short") {
@@ -94,6 +103,11 @@ asio::awaitable<void> TestHandler::handle(Exchange& exchange) {
   } else if (request.path == "/unread") {
     auto response = text("unread");
     result = co_await exchange.respond(std::move(response));
+  } else if (request.path == "/twice") {
+    auto first = text("first");
+    auto second = text("second");
+    result = co_await exchange.respond(std::move(first));
+    result = co_await exchange.respond(std::move(second));
   } else if (request.path == "/wait") {
     if (on_wait) on_wait();
     exchange.on_closed([this] { hook_ran = true; });
@@ -103,7 +117,8 @@ asio::awaitable<void> TestHandler::handle(Exchange& exchange) {
     result = co_await exchange.respond(std::move(response));
   } else if (request.path == "/held") {
     // Answers when the test lets it, while the connection is being watched.
-    Event released(co_await asio::this_coro::executor);
+    const auto executor = co_await asio::this_coro::executor;
+    Event released(executor);
     exchange.on_closed([this] { hook_ran = true; });
     if (on_wait) on_wait();
     co_await released.wait_until(after(milliseconds(30)));

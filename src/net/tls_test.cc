@@ -10,7 +10,7 @@
 
 #include "net/connect.h"
 #include "net/http_client.h"
-#include "net/test_world.h"
+#include "net/test_world_internal.h"
 
 namespace atl::net {
 namespace {

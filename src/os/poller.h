@@ -24,6 +24,8 @@ class Poller final {
   Result<> add(int fd, uint32_t events, Ready ready);
   Result<> change(int fd, uint32_t events);
   void remove(int fd);
+  // Like remove() for a descriptor that is closed next and has no duplicate: the kernel drops it by itself.
+  void forget(int fd) { watches_.erase(fd); }
 
   // Handles what is ready; waits until `deadline` on the boot clock at most (zero = for ever).
   Result<> wait(Micros deadline);

@@ -1,7 +1,8 @@
 #include "store/memory_store.h"
 
-#include <boost/asio/post.hpp>
 #include <tuple>
+
+#include <boost/asio/post.hpp>
 
 #include "base/ids.h"
 
@@ -69,8 +70,7 @@ Result<> MemoryStore::check_names(const Transaction& transaction) const {
     const Name name(put->row.tenant, put->row.name);
     const auto live = live_names_.find(name);
     const auto [mine, first] = taken.emplace(name, put->row.id);
-    if ((live != live_names_.end() && live->second != put->row.id) ||
-        mine->second != put->row.id) {
+    if ((live != live_names_.end() && live->second != put->row.id) || mine->second != put->row.id) {
       return Error(Code::already_exists, "the name " + put->row.name + " is taken");
     }
   }

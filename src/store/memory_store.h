@@ -1,4 +1,5 @@
-// A store that forgets everything with its process: for `atoll run` without a daemon, and for tests.
+// A store that forgets everything with its process: for `atoll run` without a daemon, and for
+// tests.
 #pragma once
 
 #include <map>

@@ -24,7 +24,8 @@ struct SandboxRow {
   std::string profile;
   std::string labels = "{}";     // JSON
   std::string resources = "{}";  // JSON
-  std::string spec = "{}";       // JSON: what was asked for, never with values of the environment or stdin
+  std::string spec =
+      "{}";  // JSON: what was asked for, never with values of the environment or stdin
   int64_t created_at_ms = 0;
   int64_t expires_at_ms = 0;
   int64_t expires_boot_us = 0;
@@ -39,7 +40,8 @@ struct SandboxRow {
   bool operator==(const SandboxRow&) const = default;
 };
 
-// An intent is written before anything is done about it; what is still pending at start was interrupted.
+// An intent is written before anything is done about it; what is still pending at start was
+// interrupted.
 enum class IntentState : uint8_t { pending, done, failed, undone };
 
 struct IntentRow {
@@ -105,8 +107,9 @@ struct TouchKey {
 struct DropKey {
   std::string id;
 };
-// Forgets what has ended before `ended_before_ms`, the oldest beyond `most_ended`, the intents of both, intents that were
-// settled and are as old, and idempotency rows that have expired by `now_ms`.
+// Forgets what has ended before `ended_before_ms`, the oldest beyond `most_ended`, the intents of
+// both, intents that were settled and are as old, and idempotency rows that have expired by
+// `now_ms`.
 struct Prune {
   int64_t now_ms = 0;
   int64_t ended_before_ms = 0;

@@ -32,7 +32,8 @@ Error to_error(sqlite3* handle, const std::string& path) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return Error(Code::unavailable, path + " is in use by another process")
-          .with_hint("another Atoll runs on this state directory; stop it or use another directory");
+          .with_hint(
+              "another Atoll runs on this state directory; stop it or use another directory");
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return Error(Code::internal, path + " is damaged: " + sqlite3_errmsg(handle))
@@ -63,8 +64,8 @@ Statement::~Statement() {
 Statement& Statement::bind(std::string_view text) {
   // A null pointer would bind NULL, which an empty text is not.
   const char* data = text.data() == nullptr ? "" : text.data();
-  const int bound = sqlite3_bind_text64(statement_, ++bound_, data, text.size(), SQLITE_STATIC,
-                                        SQLITE_UTF8);
+  const int bound =
+      sqlite3_bind_text64(statement_, ++bound_, data, text.size(), SQLITE_STATIC, SQLITE_UTF8);
   ATOLL_CHECK(bound == SQLITE_OK || bound == SQLITE_TOOBIG || bound == SQLITE_NOMEM);
   return *this;
 }
@@ -96,8 +97,9 @@ std::string Statement::text(int column) const {
 int64_t Statement::number(int column) const { return sqlite3_column_int64(statement_, column); }
 
 Result<std::unique_ptr<Connection>> Connection::open(std::string path) {
-  // SQLite would make the file with the umask's mode; hashes of keys are nobody else's business. An existing file is not
-  // opened here: closing it again would drop the locks that this process holds on it.
+  // SQLite would make the file with the umask's mode; hashes of keys are nobody else's business. An
+  // existing file is not opened here: closing it again would drop the locks that this process holds
+  // on it.
   const Fd made(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!made && errno != EEXIST) return os_error("making the state store", path);
 

@@ -1,4 +1,5 @@
-// A thin owner of one SQLite connection and its prepared statements; errors as ours, with the path of the file.
+// A thin owner of one SQLite connection and its prepared statements; errors as ours, with the path
+// of the file.
 //
 // Used by one thread at a time.
 #pragma once
@@ -16,7 +17,8 @@ struct sqlite3_stmt;
 
 namespace atl::store {
 
-// One run of a prepared statement. Binds in order, then steps; resets itself at the end of its life.
+// One run of a prepared statement. Binds in order, then steps; resets itself at the end of its
+// life.
 class Statement final {
  public:
   Statement(sqlite3_stmt* statement, const std::string& path);
@@ -44,8 +46,8 @@ class Statement final {
 
 class Connection final {
  public:
-  // Opens or makes the file, readable by its owner alone, and takes it for this process: a second Atoll on the same
-  // file is refused.
+  // Opens or makes the file, readable by its owner alone, and takes it for this process: a second
+  // Atoll on the same file is refused.
   static Result<std::unique_ptr<Connection>> open(std::string path);
   ~Connection();
 

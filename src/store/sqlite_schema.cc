@@ -10,9 +10,10 @@ namespace {
 // "ATOL": tells our files from other SQLite files.
 constexpr std::string_view kApplicationId = "1096044364";
 
-// mmap_size=0 because a failed read of a mapped page is SIGBUS and not an error. locking_mode=EXCLUSIVE because one
-// daemon owns its store. The checkpoint comes every 4,000 pages, not every 1,000: it waits for the disk, and whatever is
-// queued behind it waits too; an idle writer checkpoints by itself.
+// mmap_size=0 because a failed read of a mapped page is SIGBUS and not an error.
+// locking_mode=EXCLUSIVE because one daemon owns its store. The checkpoint comes every 4,000 pages,
+// not every 1,000: it waits for the disk, and whatever is queued behind it waits too; an idle
+// writer checkpoints by itself.
 constexpr const char* kPragmas =
     "PRAGMA busy_timeout=5000;"
     "PRAGMA locking_mode=EXCLUSIVE;"
@@ -60,9 +61,8 @@ Result<> apply(Connection& connection, const Migration& migration) {
 }
 
 Result<> name_instance(Connection& connection) {
-  return connection.execute(
-      "INSERT INTO meta (name, value) VALUES ('instance_id', '" + random_name(20) +
-      "') ON CONFLICT DO NOTHING");
+  return connection.execute("INSERT INTO meta (name, value) VALUES ('instance_id', '" +
+                            random_name(20) + "') ON CONFLICT DO NOTHING");
 }
 
 }  // namespace

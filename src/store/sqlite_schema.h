@@ -1,4 +1,5 @@
-// Brings a SQLite file into a state that the store can rely on: pragmas, a health check, migrations.
+// Brings a SQLite file into a state that the store can rely on: pragmas, a health check,
+// migrations.
 #pragma once
 
 #include <span>
@@ -18,8 +19,8 @@ struct Migration {
 // In order, numbered from 1 without gaps.
 std::span<const Migration> all_migrations();
 
-// Sets the pragmas, refuses a damaged file and one of a newer schema, and applies the migrations that are missing, each
-// in its own transaction. A new file also gets its instance id.
+// Sets the pragmas, refuses a damaged file and one of a newer schema, and applies the migrations
+// that are missing, each in its own transaction. A new file also gets its instance id.
 Result<> prepare_schema(Connection& connection, std::span<const Migration> migrations);
 
 }  // namespace atl::store

@@ -2,11 +2,12 @@
 
 #include <pthread.h>
 
-#include <boost/asio/post.hpp>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
+
+#include <boost/asio/post.hpp>
 
 #include "base/event.h"
 #include "store/sqlite_schema.h"
@@ -72,7 +73,8 @@ class SqliteStore::Writer final {
     }
   }
 
-  // Waits for work; empty when there is none and the store closes. Idle time is used to empty the WAL.
+  // Waits for work; empty when there is none and the store closes. Idle time is used to empty the
+  // WAL.
   std::vector<Job> take() {
     std::unique_lock lock(mutex_);
     const auto has_news = [this] { return stopping_ || !queue_.empty(); };
@@ -126,7 +128,8 @@ class SqliteStore::Writer final {
     });
   }
 
-  // An error means that nothing of the group has happened; what only concerns one member is in its outcome.
+  // An error means that nothing of the group has happened; what only concerns one member is in its
+  // outcome.
   Result<> apply_group(const std::vector<Write>& group, std::vector<Outcome>& outcomes) {
     TRY_OK(set_durability(group));
     TRY_OK(run_statement("BEGIN IMMEDIATE"));

@@ -1,9 +1,10 @@
 // The store on one SQLite file: one writer thread that commits everything queued at once.
 //
-// Transactions wait in a queue; the writer takes all of it, applies each inside a savepoint of its own, commits once and
-// tells everybody. A group in which anyone asked for Durability::disk is flushed to the disk (synchronous=FULL), others
-// are not (NORMAL: the WAL reaches the page cache, which survives this process). After a failed write nothing of the
-// group has happened, its members are told so, and the next group simply tries again.
+// Transactions wait in a queue; the writer takes all of it, applies each inside a savepoint of its
+// own, commits once and tells everybody. A group in which anyone asked for Durability::disk is
+// flushed to the disk (synchronous=FULL), others are not (NORMAL: the WAL reaches the page cache,
+// which survives this process). After a failed write nothing of the group has happened, its members
+// are told so, and the next group simply tries again.
 #pragma once
 
 #include <memory>
@@ -15,9 +16,9 @@ namespace atl::store {
 
 class SqliteStore final : public Store {
  public:
-  // Makes the file if there is none, waits up to 5 s for another process to let go of it, checks and migrates it. A
-  // damaged file, one of a newer schema and one that is not ours are refused and left as they are. Completions arrive
-  // on `executor`. Blocks: for the start of the daemon.
+  // Makes the file if there is none, waits up to 5 s for another process to let go of it, checks
+  // and migrates it. A damaged file, one of a newer schema and one that is not ours are refused and
+  // left as they are. Completions arrive on `executor`. Blocks: for the start of the daemon.
   static Result<std::unique_ptr<SqliteStore>> open(asio::any_io_executor executor,
                                                    std::string path);
   // Commits what is queued, then closes. Whoever still waits for an answer is not told.

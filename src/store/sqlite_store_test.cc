@@ -81,7 +81,7 @@ TEST_F(SqliteStoreTest, CommitsWhatIsQueuedBeforeItCloses) {
 
 TEST_F(SqliteStoreTest, TheFileIsForItsOwnerAlone) {
   ASSERT_TRUE(open());
-  struct stat info {};
+  struct stat info{};
 
   ASSERT_EQ(::stat(path_.c_str(), &info), 0);
 

@@ -5,9 +5,9 @@
 namespace atl::store {
 namespace {
 
-#define SANDBOX_COLUMNS                                                                      \
-  "id, tenant, owner, name, user_id, state, lifecycle, driver, isolation, placement, "       \
-  "profile, labels, resources, spec, created_at_ms, expires_at_ms, expires_boot_us, "        \
+#define SANDBOX_COLUMNS                                                                \
+  "id, tenant, owner, name, user_id, state, lifecycle, driver, isolation, placement, " \
+  "profile, labels, resources, spec, created_at_ms, expires_at_ms, expires_boot_us, "  \
   "boot_id, ttl_s, idle_s, last_active_ms, ended_at_ms, failure, generation"
 
 constexpr std::array<std::string_view, 4> kIntentStates = {"pending", "done", "failed", "undone"};
@@ -21,7 +21,8 @@ IntentState to_intent_state(const std::string& text) {
   return IntentState::pending;
 }
 
-// OR ABORT is SQLite's default and what makes a name that is taken an error; the upsert is only for the same id.
+// OR ABORT is SQLite's default and what makes a name that is taken an error; the upsert is only for
+// the same id.
 Result<> apply(Connection& connection, const PutSandbox& put) {
   TRY(auto statement,
       connection.prepare(
@@ -65,18 +66,16 @@ Result<> apply(Connection& connection, const EndIntent& end) {
 }
 
 Result<> apply(Connection& connection, const PutIdempotency& put) {
-  TRY(auto statement,
-      connection.prepare("INSERT OR REPLACE INTO idempotency "
-                         "(tenant, key, request_hash, sandbox, expires_at_ms) "
-                         "VALUES (?, ?, ?, ?, ?)"));
+  TRY(auto statement, connection.prepare("INSERT OR REPLACE INTO idempotency "
+                                         "(tenant, key, request_hash, sandbox, expires_at_ms) "
+                                         "VALUES (?, ?, ?, ?, ?)"));
   const auto& row = put.row;
   statement.bind(row.tenant).bind(row.key).bind(row.request_hash).bind(row.sandbox);
   return statement.bind(row.expires_at_ms).run();
 }
 
 Result<> apply(Connection& connection, const DropIdempotency& drop) {
-  TRY(auto statement,
-      connection.prepare("DELETE FROM idempotency WHERE tenant = ? AND key = ?"));
+  TRY(auto statement, connection.prepare("DELETE FROM idempotency WHERE tenant = ? AND key = ?"));
   return statement.bind(drop.tenant).bind(drop.key).run();
 }
 
@@ -91,15 +90,11 @@ Result<> apply(Connection& connection, const PutKey& put) {
                          "last_used_at_ms = excluded.last_used_at_ms"));
   const auto& row = put.row;
   statement.bind(row.id).bind(row.tenant).bind(row.role).bind(row.hash);
-  return statement.bind(row.created_at_ms)
-      .bind(row.expires_at_ms)
-      .bind(row.last_used_at_ms)
-      .run();
+  return statement.bind(row.created_at_ms).bind(row.expires_at_ms).bind(row.last_used_at_ms).run();
 }
 
 Result<> apply(Connection& connection, const TouchKey& touch) {
-  TRY(auto statement,
-      connection.prepare("UPDATE api_key SET last_used_at_ms = ? WHERE id = ?"));
+  TRY(auto statement, connection.prepare("UPDATE api_key SET last_used_at_ms = ? WHERE id = ?"));
   return statement.bind(touch.last_used_at_ms).bind(touch.id).run();
 }
 
@@ -217,8 +212,7 @@ Result<Contents> read_contents(Connection& connection) {
 }
 
 Result<std::optional<SandboxRow>> read_sandbox(Connection& connection, const std::string& id) {
-  TRY(auto statement,
-      connection.prepare("SELECT " SANDBOX_COLUMNS " FROM sandbox WHERE id = ?"));
+  TRY(auto statement, connection.prepare("SELECT " SANDBOX_COLUMNS " FROM sandbox WHERE id = ?"));
   TRY(const bool found, statement.bind(id).step());
   if (!found) return std::optional<SandboxRow>();
   return std::optional<SandboxRow>(read_row(statement));

@@ -133,8 +133,8 @@ TYPED_TEST(StoreTest, AnEndedSandboxIsFoundButNotLive) {
 TYPED_TEST(StoreTest, ANameIsUniqueAmongTheLiveOfATenant) {
   ASSERT_TRUE(this->commit({PutSandbox{a_row("sbx1", "web")}}));
 
-  auto second = this->commit({PutIntent{{.id = 1, .sandbox = "sbx2", .op = "create"}},
-                              PutSandbox{a_row("sbx2", "web")}});
+  auto second = this->commit(
+      {PutIntent{{.id = 1, .sandbox = "sbx2", .op = "create"}}, PutSandbox{a_row("sbx2", "web")}});
 
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code(), Code::already_exists);

@@ -22,7 +22,8 @@ inline TimePoint after(milliseconds time) { return std::chrono::steady_clock::no
 
 template <typename T>
 asio::awaitable<void> store_result(Task<T> task, std::optional<Result<T>>* into) {
-  into->emplace(co_await std::move(task));
+  auto result = co_await std::move(task);
+  into->emplace(std::move(result));
 }
 
 // A directory that goes with its test.

@@ -1,0 +1,114 @@
+#include "api/api.h"
+
+#include <boost/system/system_error.hpp>
+
+#include "api/parameters.h"
+#include "json/path.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace atl::api {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::string_view kNoRoute = "none";
+
+// Reading is what monitors do all day; what changes something, and what fails, is worth a line.
+telemetry::Level level_of(const net::Request& request, int status) {
+  if (status >= 500) return telemetry::Level::warn;
+  const bool reads = request.method == net::Method::get || request.method == net::Method::head;
+  return reads && status < 400 ? telemetry::Level::debug : telemetry::Level::info;
+}
+
+std::string_view who(const Visitor& visitor) {
+  if (!visitor.caller.key_id.empty()) return visitor.caller.key_id;
+  return visitor.seat == Seat::local ? "socket" : "";
+}
+
+void tell(const Call& call, std::string_view route, SteadyClock::duration took,
+          const Result<>& done) {
+  const auto level = level_of(call.request(), call.status());
+  if (!telemetry::is_logged(level)) return;
+  const double ms = std::chrono::duration<double, std::milli>(took).count();
+  telemetry::log(level, "request",
+                 {{"method", call.request().method_name},
+                  {"path", call.request().path},
+                  {"route", route},
+                  {"status", call.status()},
+                  {"ms", ms},
+                  {"who", who(call.visitor())},
+                  {"code", done ? std::string_view() : to_string(done.error().code())},
+                  {"why", done ? std::string_view() : std::string_view(done.error().message())},
+                  {"request_id", call.ids().request_id},
+                  {"trace_id", call.ids().trace_id}});
+}
+
+Error unknown_path(const Router& router, const net::Request& request) {
+  Error error(Code::not_found, "no such path: " + json::quote(request.path));
+  const std::string near = router.suggest(request);
+  return std::move(error)
+      .with_hint(near.empty() ? "docs/api.md lists them" : "did you mean " + near + "?")
+      .at_stage("route");
+}
+
+}  // namespace
+
+Api::Api(Engine& engine, Keys& keys, telemetry::Metrics& metrics, ApiOptions options)
+    : options_(std::move(options)),
+      services_{engine, metrics, options_},
+      keys_(keys),
+      router_(all_routes()) {}
+
+Result<> Api::admit(Call& call, const Route& route) {
+  if (route.access != Access::open) {
+    TRY(auto visitor, find_visitor(call.request(), keys_, options_.trusted_uid));
+    TRY_OK(check_access(visitor, route.access));
+    call.set_visitor(std::move(visitor));
+  }
+  return check_parameters(call.request().query, route.parameters);
+}
+
+Task<> Api::serve(Call& call, const Route* route, std::string allow) {
+  if (route != nullptr) {
+    CO_TRY_OK(admit(call, *route));
+    co_return co_await route->serve(call);
+  }
+  // Which paths exist is no secret, so a mistyped one is told even to those without a key.
+  if (allow.empty()) co_return unknown_path(router_, call.request());
+  Error error(Code::invalid_argument, call.request().path + " does not take " +
+                                          call.request().method_name);
+  auto response = make_problem_response(
+      Problem(405, "method_not_allowed", std::move(error).with_hint("it takes " + allow)),
+      call.ids());
+  response.headers.add("Allow", allow);
+  co_return co_await call.answer_with(std::move(response));
+}
+
+asio::awaitable<void> Api::handle(net::Exchange& exchange) {
+  const auto began = SteadyClock::now();
+  Call call(services_, exchange);
+  auto found = router_.find(call.request());
+  const std::string_view route = found.route != nullptr ? found.route->pattern : kNoRoute;
+
+  Result<> done;
+  try {
+    done = co_await serve(call, found.route, std::move(found.allow));
+  } catch (const std::exception& thrown) {
+    done = Error(Code::internal, thrown.what());
+  }
+  if (!done && !exchange.started()) {
+    const auto told = co_await call.answer_problem(Problem(done.error()));
+    static_cast<void>(told);  // the client went away: there is nobody left to tell
+  }
+  // A started answer that failed ends short, and the server closes the connection: the client sees that it is cut off.
+
+  const auto took = SteadyClock::now() - began;
+  const std::string status = std::to_string(call.status());
+  const std::string_view method = net::to_string(call.request().method);
+  services_.metrics.http_requests.at(method.empty() ? "other" : method, route, status).add();
+  services_.metrics.http_request_duration.at(route).observe(took);
+  tell(call, route, took, done);
+}
+
+}  // namespace atl::api

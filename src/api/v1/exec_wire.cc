@@ -1,0 +1,114 @@
+#include "api/v1/exec_wire.h"
+
+#include "base/text.h"
+#include "core/request_check.h"
+
+namespace atl::api::v1 {
+namespace {
+
+constexpr int64_t kLongestTimeoutMs = int64_t{30} * 24 * 3600 * 1000;
+constexpr int64_t kLargestOutputLimit = int64_t{1} << 50;
+
+Error invalid(std::string_view field, std::string_view problem) {
+  return Error(Code::invalid_argument, std::string(field) + ": " + std::string(problem))
+      .at_stage("request");
+}
+
+Result<int64_t> in_range(std::string_view field, std::optional<int64_t> value, int64_t fallback,
+                         int64_t most) {
+  const int64_t number = value.value_or(fallback);
+  if (number >= 0 && number <= most) return number;
+  return invalid(field, std::to_string(number) + " is not between 0 and " + std::to_string(most));
+}
+
+Result<std::vector<std::string>> to_argv(WireExec& wire) {
+  if (wire.argv && wire.command) return invalid("command", "give either argv or command");
+  if (wire.argv) return *std::move(wire.argv);
+  if (!wire.command) {
+    return invalid("argv", "missing").with_hint(R"(say what to run: {"argv":["python3","-V"]})");
+  }
+  if (wire.command->empty()) return invalid("command", "it is empty");
+  return std::vector<std::string>{"/bin/sh", "-c", *std::move(wire.command)};
+}
+
+double to_ms(Micros time) { return static_cast<double>(time.count()) / 1'000; }
+
+void append_usage(std::string& out, const Usage& usage) {
+  ObjectWriter object(out);
+  object.member("cpu_ms", to_ms(usage.cpu_user + usage.cpu_system));
+  object.member("cpu_user_ms", to_ms(usage.cpu_user));
+  object.member("cpu_system_ms", to_ms(usage.cpu_system));
+  object.member("peak_memory_bytes", usage.peak_memory_bytes);
+  object.member("stdout_bytes", usage.stdout_bytes);
+  object.member("stderr_bytes", usage.stderr_bytes);
+  object.member("scope", usage.scope);
+  object.close();
+}
+
+}  // namespace
+
+Result<ExecPlan> to_plan(WireExec wire) {
+  ExecPlan plan;
+  TRY(plan.request.argv, to_argv(wire));
+  if (wire.env) plan.request.env = *std::move(wire.env);
+  plan.request.cwd = std::move(wire.cwd).value_or("");
+  plan.request.user = std::move(wire.user).value_or("");
+  if (wire.stdin_ && wire.stdin_b64) return invalid("stdin", "give either stdin or stdin_b64");
+  if (wire.stdin_) plan.stdin_bytes = *std::move(wire.stdin_);
+  if (wire.stdin_b64) {
+    auto bytes = from_base64(*wire.stdin_b64);
+    if (!bytes) return invalid("stdin_b64", "it is not base64");
+    plan.stdin_bytes = *std::move(bytes);
+  }
+  if (wire.stdin_open.value_or(false)) plan.after_stdin = AfterStdin::leave_open;
+  if (plan.after_stdin == AfterStdin::leave_open || !plan.stdin_bytes.empty()) {
+    plan.request.stdin_mode = StdinMode::open;
+  }
+  TRY(const int64_t timeout, in_range("timeout_ms", wire.timeout_ms, 0, kLongestTimeoutMs));
+  plan.request.timeout = Millis(timeout);
+  TRY(const int64_t limit, in_range("output_limit", wire.output_limit, 0, kLargestOutputLimit));
+  plan.request.output_limit = static_cast<uint64_t>(limit);
+  TRY(const int64_t keep, in_range("max_output_bytes", wire.max_output_bytes,
+                                   int64_t{kDefaultKeep}, int64_t{kMostKeep}));
+  plan.keep = static_cast<size_t>(keep);
+  auto checked = check_exec(plan.request);
+  if (!checked) return std::move(checked).error().at_stage("request");
+  return plan;
+}
+
+void append_exit(ObjectWriter& object, const ExitStatus& status, Truncated truncated) {
+  object.member("exit_code", status.exit_code);
+  if (status.signal != 0) object.member("signal", status.signal);
+  object.member("reason", status.reason);
+  object.member("duration_ms", to_ms(status.duration));
+  object.member("truncated", truncated == Truncated::yes);
+  append_usage(object.key("usage"), status.usage);
+  if (!status.attested) object.member("attested", false);
+}
+
+void append_run_facts(ObjectWriter& object, const RunFacts& facts) {
+  object.member("driver", facts.driver);
+  object.member("isolation", facts.isolation);
+  object.member("stages", facts.stages);
+}
+
+size_t unfinished_tail(std::string_view bytes) {
+  for (size_t back = 1; back <= std::min<size_t>(3, bytes.size()); ++back) {
+    const auto byte = static_cast<uint8_t>(bytes[bytes.size() - back]);
+    if ((byte & 0xC0) == 0x80) continue;  // goes on; its beginning is further back
+    const size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC2 ? 2 : 1;
+    return length > back ? back : 0;
+  }
+  return 0;
+}
+
+void append_output(ObjectWriter& object, std::string_view name, std::string_view bytes,
+                   Truncated truncated) {
+  if (truncated == Truncated::yes) {
+    const std::string_view whole = bytes.substr(0, bytes.size() - unfinished_tail(bytes));
+    if (is_utf8(whole)) bytes = whole;
+  }
+  object.bytes(name, bytes);
+}
+
+}  // namespace atl::api::v1

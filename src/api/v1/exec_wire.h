@@ -1,0 +1,65 @@
+// Commands as JSON: what a client asks to run, and what it is told about the end.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/object_writer.h"
+#include "core/engine.h"
+#include "json/describe.h"
+
+namespace atl::api::v1 {
+
+struct WireExec {
+  std::optional<std::vector<std::string>> argv;
+  std::optional<std::string> command;  // for /bin/sh -c
+  std::optional<std::map<std::string, std::string>> env;
+  std::optional<std::string> cwd;
+  std::optional<std::string> user;
+  std::optional<std::string> stdin_;
+  std::optional<std::string> stdin_b64;
+  std::optional<bool> stdin_open;  // more stdin comes by POST …/processes/{process}/stdin
+  std::optional<int64_t> timeout_ms;
+  std::optional<int64_t> output_limit;
+  std::optional<int64_t> max_output_bytes;
+};
+BOOST_DESCRIBE_STRUCT(WireExec, (),
+                      (argv, command, env, cwd, user, stdin_, stdin_b64, stdin_open, timeout_ms,
+                       output_limit, max_output_bytes))
+
+enum class AfterStdin : uint8_t { close, leave_open };
+
+struct ExecPlan {
+  ExecRequest request;
+  std::string stdin_bytes;
+  AfterStdin after_stdin = AfterStdin::close;
+  size_t keep = 0;  // bytes of each stream that a whole answer holds
+};
+
+inline constexpr size_t kDefaultKeep = size_t{8} << 20;
+inline constexpr size_t kMostKeep = size_t{64} << 20;
+
+Result<ExecPlan> to_plan(WireExec wire);
+
+// What only a run knows.
+struct RunFacts {
+  std::string driver;
+  Isolation isolation = Isolation::none;
+  std::vector<Stage> stages;
+};
+
+// Everything but the output: exit_code, signal, reason, duration_ms, truncated, usage, attested.
+enum class Truncated : uint8_t { no, yes };
+void append_exit(ObjectWriter& object, const ExitStatus& status, Truncated truncated);
+void append_run_facts(ObjectWriter& object, const RunFacts& facts);
+
+// As stdout, or stdout_b64 when it is not UTF-8. A cut in the middle of a character does not make text binary.
+void append_output(ObjectWriter& object, std::string_view name, std::string_view bytes,
+                   Truncated truncated);
+
+// How many bytes at the end are the beginning of a UTF-8 character whose rest is yet to come: 0 to 3.
+size_t unfinished_tail(std::string_view bytes);
+
+}  // namespace atl::api::v1

@@ -1,0 +1,57 @@
+// What serves each route, by resource; routes.cc says which path leads where.
+#pragma once
+
+#include "api/call.h"
+
+namespace atl::api::v1 {
+
+// sandboxes.cc
+Task<> create_sandbox(Call& call);
+Task<> list_sandboxes(Call& call);
+Task<> get_sandbox(Call& call);
+Task<> delete_sandbox(Call& call);
+Task<> sandbox_stats(Call& call);
+
+// lifecycle.cc
+Task<> stop_sandbox(Call& call);
+Task<> start_sandbox(Call& call);
+Task<> recreate_sandbox(Call& call);
+Task<> renew_sandbox(Call& call);
+Task<> pause_sandbox(Call& call);
+Task<> resume_sandbox(Call& call);
+Task<> snapshot_sandbox(Call& call);
+Task<> fork_sandbox(Call& call);
+Task<> resize_sandbox(Call& call);
+
+// exec.cc, runs.cc
+Task<> exec(Call& call);
+Task<> run(Call& call);
+
+// files.cc
+Task<> read_file(Call& call);
+Task<> write_file(Call& call);
+Task<> delete_file(Call& call);
+Task<> list_files(Call& call);
+Task<> stat_file(Call& call);
+Task<> make_directory(Call& call);
+Task<> move_file(Call& call);
+Task<> remove_file(Call& call);
+
+// processes.cc, logs.cc
+Task<> list_processes(Call& call);
+Task<> attach_output(Call& call);
+Task<> write_stdin(Call& call);
+Task<> signal_process(Call& call);
+Task<> read_logs(Call& call);
+
+// drivers.cc
+Task<> list_drivers(Call& call);
+
+// health.cc
+Task<> healthz(Call& call);
+Task<> readyz(Call& call);
+Task<> metrics(Call& call);
+Task<> version(Call& call);
+Task<> shut_down(Call& call);
+
+}  // namespace atl::api::v1

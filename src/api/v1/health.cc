@@ -1,0 +1,57 @@
+// The daemon itself: is it there, is it ready, what does it count, which version is it, and its end.
+#include "api/body.h"
+#include "api/object_writer.h"
+#include "api/v1/handlers.h"
+#include "telemetry/metrics.h"
+
+namespace atl::api::v1 {
+namespace {
+
+enum class WireEnding : uint8_t { leave, end };
+BOOST_DESCRIBE_ENUM(WireEnding, leave, end)
+
+struct WireShutdown {
+  WireEnding sandboxes = WireEnding::leave;
+};
+BOOST_DESCRIBE_STRUCT(WireShutdown, (), (sandboxes))
+
+}  // namespace
+
+Task<> healthz(Call& call) { co_return co_await call.answer(200, R"({"status":"ok"})"); }
+
+Task<> readyz(Call& call) {
+  if (call.options().readiness) CO_TRY_OK(call.options().readiness());
+  co_return co_await call.answer(200, R"({"status":"ready"})");
+}
+
+Task<> metrics(Call& call) {
+  net::Response response;
+  response.headers = call.headers(telemetry::kMetricsContentType);
+  response.body = call.metrics().render();
+  co_return co_await call.answer_with(std::move(response));
+}
+
+Task<> version(Call& call) {
+  std::string json;
+  ObjectWriter object(json);
+  object.member("version", call.options().version);
+  object.member("api", std::string_view("v1"));
+  object.member("instance_id", call.engine().instance_id());
+  object.close();
+  co_return co_await call.answer(200, std::move(json));
+}
+
+Task<> shut_down(Call& call) {
+  CO_TRY(const auto wire, co_await read_json<WireShutdown>(call, kMostJson));
+  if (!call.options().on_shutdown) {
+    co_return Error(Code::permission_denied, "this daemon is not stopped over its API");
+  }
+  call.exchange().close_after();
+  auto answered = co_await call.answer(202, R"({"status":"shutting down"})");
+  // Also when the client did not wait for the answer: it has asked.
+  call.options().on_shutdown(wire.sandboxes == WireEnding::end ? Ending::end_sandboxes
+                                                               : Ending::leave_sandboxes);
+  co_return answered;
+}
+
+}  // namespace atl::api::v1

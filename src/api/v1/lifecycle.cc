@@ -1,0 +1,100 @@
+// POST /v1/sandboxes/{id}/<verb>: everything that changes a sandbox which is there.
+#include "api/body.h"
+#include "api/object_writer.h"
+#include "api/v1/handlers.h"
+#include "api/v1/sandbox_wire.h"
+
+namespace atl::api::v1 {
+namespace {
+
+constexpr size_t kMostForks = 64;
+
+// The body of a verb that takes nothing: empty, or {}.
+struct WireNothing {};
+BOOST_DESCRIBE_STRUCT(WireNothing, (), ())
+
+struct WireRenew {
+  std::optional<int64_t> ttl_s;
+};
+BOOST_DESCRIBE_STRUCT(WireRenew, (), (ttl_s))
+
+struct WireSnapshot {
+  std::optional<std::string> name;
+};
+BOOST_DESCRIBE_STRUCT(WireSnapshot, (), (name))
+
+struct WireFork {
+  std::optional<uint64_t> count;
+};
+BOOST_DESCRIBE_STRUCT(WireFork, (), (count))
+
+Task<> answer_view(Call& call, SandboxView view) {
+  std::string json;
+  append_sandbox(json, view);
+  co_return co_await call.answer(200, std::move(json));
+}
+
+using Verb = Task<SandboxView> (Engine::*)(Caller, std::string);
+
+Task<> change(Call& call, Verb verb) {
+  CO_TRY([[maybe_unused]] const auto nothing, co_await read_json<WireNothing>(call, kMostJson));
+  CO_TRY(auto view, co_await (call.engine().*verb)(call.caller(), call.sandbox()));
+  co_return co_await answer_view(call, std::move(view));
+}
+
+}  // namespace
+
+Task<> stop_sandbox(Call& call) { return change(call, &Engine::stop); }
+Task<> start_sandbox(Call& call) { return change(call, &Engine::start); }
+Task<> recreate_sandbox(Call& call) { return change(call, &Engine::recreate); }
+Task<> pause_sandbox(Call& call) { return change(call, &Engine::pause); }
+Task<> resume_sandbox(Call& call) { return change(call, &Engine::resume); }
+
+Task<> renew_sandbox(Call& call) {
+  CO_TRY(const auto wire, co_await read_json<WireRenew>(call, kMostJson));
+  std::optional<std::chrono::seconds> ttl;
+  if (wire.ttl_s) ttl = std::chrono::seconds(*wire.ttl_s);
+  CO_TRY(auto view, co_await call.engine().renew(call.caller(), call.sandbox(), ttl));
+  co_return co_await answer_view(call, std::move(view));
+}
+
+Task<> resize_sandbox(Call& call) {
+  CO_TRY(const auto resources, co_await read_json<Resources>(call, kMostJson));
+  CO_TRY(auto view, co_await call.engine().resize(call.caller(), call.sandbox(), resources));
+  co_return co_await answer_view(call, std::move(view));
+}
+
+Task<> snapshot_sandbox(Call& call) {
+  CO_TRY(auto wire, co_await read_json<WireSnapshot>(call, kMostJson));
+  std::string name = std::move(wire.name).value_or("");
+  CO_TRY(const auto snapshot,
+         co_await call.engine().snapshot(call.caller(), call.sandbox(), std::move(name)));
+  std::string json;
+  ObjectWriter object(json);
+  object.member("snapshot", snapshot);
+  object.close();
+  co_return co_await call.answer(201, std::move(json));
+}
+
+Task<> fork_sandbox(Call& call) {
+  CO_TRY(const auto wire, co_await read_json<WireFork>(call, kMostJson));
+  const uint64_t count = wire.count.value_or(1);
+  if (count < 1 || count > kMostForks) {
+    co_return Error(Code::invalid_argument, "count: it is between 1 and " +
+                                                std::to_string(kMostForks))
+        .at_stage("request");
+  }
+  CO_TRY(const auto views, co_await call.engine().fork(call.caller(), call.sandbox(), count));
+  std::string json;
+  ObjectWriter object(json);
+  object.key("sandboxes") += '[';
+  for (const auto& view : views) {
+    if (json.back() != '[') json += ',';
+    append_sandbox(json, view);
+  }
+  json += ']';
+  object.close();
+  co_return co_await call.answer(201, std::move(json));
+}
+
+}  // namespace atl::api::v1

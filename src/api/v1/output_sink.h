@@ -1,0 +1,52 @@
+// Where the story of one process goes: one JSON answer at its end, or a stream of lines or frames while it runs.
+//
+// application/x-ndjson: a line each, {"type":"start"|"stdout"|"stderr"|"gap"|"exit"|"error", …}.
+// application/vnd.atoll.stream: frames of 8 bytes {u8 kind, three zeros, u32 big-endian length} and `length` bytes; kinds
+// are in FrameKind. Anything else that a client accepts gets JSON.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "api/call.h"
+#include "api/v1/exec_wire.h"
+
+namespace atl::api::v1 {
+
+enum class FrameKind : uint8_t {
+  start = 0,  // JSON
+  out = 1,    // raw bytes, in order, without holes other than those that a gap tells
+  err = 2,
+  exit = 3,   // JSON; the last frame
+  gap = 4,    // JSON
+  error = 5,  // JSON, a problem; the last frame
+};
+
+struct StartFacts {
+  std::string sandbox;
+  ProcessId process = 0;
+  int pid = 0;
+};
+
+class OutputSink {
+ public:
+  virtual ~OutputSink() = default;
+
+  // start, then output and gap as they come, then end or fail. Errors mean that the client is gone.
+  virtual Task<> start(StartFacts facts) = 0;
+  virtual Task<> output(Output output) = 0;
+  virtual Task<> gap(OutputGap gap) = 0;
+  virtual Task<> end(ExitStatus status, std::optional<RunFacts> facts) = 0;
+  // Something broke after the start. Gives the error back where the answer can still become one.
+  virtual Task<> fail(Error error) = 0;
+};
+
+enum class Reply : uint8_t { json, ndjson, frames };
+
+Reply find_reply(const net::Request& request);
+
+// `call` outlives the sink.
+std::unique_ptr<OutputSink> make_sink(Call& call, Reply reply, size_t keep);
+
+}  // namespace atl::api::v1

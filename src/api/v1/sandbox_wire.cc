@@ -1,0 +1,111 @@
+#include "api/v1/sandbox_wire.h"
+
+#include <fcntl.h>
+
+#include "api/object_writer.h"
+#include "crypto/hash.h"
+#include "json/path.h"
+#include "os/file.h"
+
+namespace atl::api::v1 {
+namespace {
+
+Error invalid(std::string field, std::string_view problem) {
+  return Error(Code::invalid_argument, std::move(field) + ": " + std::string(problem))
+      .at_stage("request");
+}
+
+// O_PATH: the descriptor names the directory and reads nothing of it.
+Result<HostDirectory> open_host_dir(WireHostDir wire, const std::string& field) {
+  if (!wire.path.starts_with('/') || wire.path.find('\0') != std::string::npos) {
+    return invalid(field + ".path", "it is an absolute path on this host");
+  }
+  auto directory = os::open_at(AT_FDCWD, wire.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (!directory) return invalid(field + ".path", directory.error().message());
+  HostDirectory opened;
+  opened.directory = std::move(*directory);
+  opened.guest_path = wire.guest_path.value_or(wire.path);
+  opened.host_path = std::move(wire.path);
+  opened.access = wire.access;
+  return opened;
+}
+
+Result<> add_host_dirs(CreateRequest& request, std::vector<WireHostDir> wires, Seat seat) {
+  if (wires.empty()) return {};
+  if (seat != Seat::local) {
+    return Error(Code::permission_denied,
+                 "host_dirs: directories of the host are given only over the daemon's own Unix "
+                 "socket, to the user that the daemon runs as")
+        .with_hint("upload the files with PUT /v1/sandboxes/{id}/files, or call on the host itself")
+        .at_stage("request");
+  }
+  for (size_t i = 0; i < wires.size(); ++i) {
+    const std::string field = "host_dirs[" + std::to_string(i) + "]";
+    const bool is_workspace = wires[i].workspace.value_or(false);
+    TRY(auto opened, open_host_dir(std::move(wires[i]), field));
+    if (!is_workspace) {
+      request.mounts.push_back(std::move(opened));
+    } else if (request.workspace) {
+      return invalid(field + ".workspace", "a sandbox has one workspace");
+    } else {
+      request.workspace = std::move(opened);
+    }
+  }
+  return {};
+}
+
+std::optional<std::chrono::seconds> to_seconds(std::optional<int64_t> count) {
+  if (!count) return std::nullopt;
+  return std::chrono::seconds(*count);
+}
+
+}  // namespace
+
+Result<CreateRequest> to_request(WireCreate wire, Seat seat) {
+  CreateRequest request;
+  if (wire.min_isolation && wire.isolation_level && wire.min_isolation != wire.isolation_level) {
+    return invalid("isolation_level", "it is an alias of min_isolation, and the two differ");
+  }
+  request.driver = std::move(wire.driver).value_or("");
+  request.profile = std::move(wire.profile).value_or("");
+  request.name = std::move(wire.name).value_or("");
+  request.user_id = std::move(wire.user_id).value_or("");
+  request.ttl = to_seconds(wire.ttl_s);
+  request.idle = to_seconds(wire.idle_s);
+  if (wire.labels) request.labels = *std::move(wire.labels);
+  if (wire.env) request.env = *std::move(wire.env);
+  request.resources = wire.resources.value_or(Resources{});
+  request.min_isolation = wire.min_isolation ? wire.min_isolation : wire.isolation_level;
+  request.placement = wire.placement;
+  if (wire.host_dirs) TRY_OK(add_host_dirs(request, *std::move(wire.host_dirs), seat));
+  return request;
+}
+
+std::string hash_of(const WireCreate& wire) { return crypto::sha256_hex(json::encode(wire)); }
+
+void append_sandbox(std::string& out, const SandboxView& view) {
+  ObjectWriter object(out);
+  object.member("id", view.id);
+  object.member("name", view.name);
+  object.member("state", view.state);
+  object.member("driver", view.driver);
+  object.member("isolation", view.isolation);
+  object.member("placement", view.placement);
+  object.member("profile", view.profile.empty() ? std::string_view("default") : view.profile);
+  if (!view.user_id.empty()) object.member("user_id", view.user_id);
+  object.member("labels", view.labels);
+  object.member("resources", view.resources);
+  object.member("created_at", to_rfc3339(view.created_at));
+  if (view.expires_at) {
+    object.member("expires_at", to_rfc3339(*view.expires_at));
+  } else {
+    object.null("expires_at");
+  }
+  if (view.idle) object.member("idle_s", static_cast<int64_t>(view.idle->count()));
+  object.member("last_active_at", to_rfc3339(view.last_active_at));
+  if (!view.failure.empty()) object.member("failure", view.failure);
+  object.member("stages", view.stages);
+  object.close();
+}
+
+}  // namespace atl::api::v1

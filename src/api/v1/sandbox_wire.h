@@ -1,0 +1,50 @@
+// Sandboxes as JSON: what a client asks for, and what it is told.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/visitor.h"
+#include "core/engine.h"
+#include "json/describe.h"
+
+namespace atl::api::v1 {
+
+struct WireHostDir {
+  std::string path;
+  std::optional<std::string> guest_path;  // absent: where it is on the host
+  HostAccess access = HostAccess::ro;
+  std::optional<bool> workspace;  // it is the workspace itself
+};
+BOOST_DESCRIBE_STRUCT(WireHostDir, (), (path, guest_path, access, workspace))
+
+struct WireCreate {
+  std::optional<std::string> driver;
+  std::optional<std::string> profile;
+  std::optional<std::string> name;
+  std::optional<std::string> user_id;
+  std::optional<int64_t> ttl_s;
+  std::optional<int64_t> idle_s;
+  std::optional<std::map<std::string, std::string>> labels;
+  std::optional<std::map<std::string, std::string>> env;
+  std::optional<Resources> resources;
+  std::optional<Isolation> min_isolation;
+  std::optional<Isolation> isolation_level;  // an alias of min_isolation
+  std::optional<Placement> placement;
+  std::optional<std::vector<WireHostDir>> host_dirs;
+};
+BOOST_DESCRIBE_STRUCT(WireCreate, (),
+                      (driver, profile, name, user_id, ttl_s, idle_s, labels, env, resources,
+                       min_isolation, isolation_level, placement, host_dirs))
+
+// Opens the host's directories; from a remote seat those are refused.
+Result<CreateRequest> to_request(WireCreate wire, Seat seat);
+
+// Of what is asked, not of how it is written: for idempotency keys.
+std::string hash_of(const WireCreate& wire);
+
+void append_sandbox(std::string& out, const SandboxView& view);
+
+}  // namespace atl::api::v1

@@ -1,0 +1,188 @@
+#include "app/embedded.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include "app/programs.h"
+#include "app/wiring.h"
+#include "base/run_task.h"
+#include "native/launcher_client.h"
+#include "os/file.h"
+#include "store/memory_store.h"
+#include "telemetry/metrics.h"
+#include "telemetry/stages.h"
+
+namespace atl::app {
+namespace {
+
+constexpr size_t kKeepBytes = 16 * 1024 * 1024;  // of each stream, when output is collected
+
+// $XDG_RUNTIME_DIR/atoll, or /tmp/atoll-UID. Whether it is really ours the launcher's client checks.
+std::string run_base() {
+  const char* runtime = getenv("XDG_RUNTIME_DIR");
+  struct stat info {};
+  if (runtime != nullptr && *runtime == '/' && stat(runtime, &info) == 0 && info.st_uid == geteuid()) {
+    return std::string(runtime) + "/atoll";
+  }
+  return "/tmp/atoll-" + std::to_string(geteuid());
+}
+
+Result<Fd> stdio_for(int number, const char* or_else) {
+  if (or_else != nullptr) return os::open_at(AT_FDCWD, or_else, O_RDWR);
+  Fd fd(fcntl(number, F_DUPFD_CLOEXEC, 3));
+  if (fd) return fd;
+  if (errno != EBADF) return os_error("passing on descriptor", std::to_string(number));
+  return os::open_at(AT_FDCWD, "/dev/null", O_RDWR);  // ours is closed
+}
+
+Task<> send_signal(Engine& engine, std::string sandbox, ProcessId process, int number) {
+  CO_TRY(const auto guest, engine.guest(Caller(), sandbox));
+  co_return co_await guest->signal(process, number);
+}
+
+// Passes on what people send to stop a program. The second Ctrl-C kills it, the third gives up on it.
+class SignalForwarder final : public RunObserver {
+ public:
+  SignalForwarder(asio::io_context& loop, Engine& engine)
+      : loop_(loop), engine_(engine), signals_(loop, SIGINT, SIGTERM, SIGQUIT, SIGHUP) {
+    listen();
+  }
+
+  Task<> on_started(SandboxView view, std::shared_ptr<Process> process) override {
+    started_ms_ = timer_.total_ms();
+    sandbox_ = std::move(view.id);
+    process_ = process->id();
+    co_return Result<>();
+  }
+
+  // A driver that cannot hand our descriptors to the process sends its output here.
+  Task<> on_event(ProcessEvent event) override {
+    const auto* output = std::get_if<Output>(&event);
+    if (output == nullptr) co_return Result<>();
+    co_return os::write_all(output->stream == Stream::out ? STDOUT_FILENO : STDERR_FILENO, output->bytes);
+  }
+
+  void cancel() {
+    boost::system::error_code ignored;
+    signals_.cancel(ignored);
+  }
+
+  std::shared_ptr<RunStop> stop() const { return stop_; }
+  int signal() const { return first_; }
+
+ private:
+  void listen() {
+    signals_.async_wait([this](const boost::system::error_code& failure, int number) {
+      if (failure) return;
+      on_signal(number);
+      listen();
+    });
+  }
+
+  void on_signal(int number) {
+    if (first_ == 0) first_ = number;
+    if (number == SIGINT) ++interrupts_;
+    if (sandbox_.empty() || interrupts_ > 2) return stop_->stop();
+    const int passed_on = interrupts_ == 2 ? SIGKILL : number;
+    spawn(loop_.get_executor(), send_signal(engine_, sandbox_, process_, passed_on));
+  }
+
+  asio::io_context& loop_;
+  Engine& engine_;
+  asio::signal_set signals_;
+  std::shared_ptr<RunStop> stop_ = std::make_shared<RunStop>();
+  telemetry::StageTimer timer_;
+  double started_ms_ = 0;
+  std::string sandbox_;
+  ProcessId process_ = 0;
+  int first_ = 0;
+  int interrupts_ = 0;
+};
+
+class EmbeddedEngine final : public cli::LocalEngine {
+ public:
+  static Result<std::unique_ptr<cli::LocalEngine>> create() {
+    telemetry::StageTimer timer;
+    auto loop = std::make_unique<asio::io_context>(1);
+    TRY(auto libexec, find_libexec());
+    const std::string base = run_base();
+    if (mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) return os_error("making", base);
+    TRY(auto launcher, native::LauncherClient::embedded(
+                           loop->get_executor(),
+                           {.base_directory = base, .libexec = std::move(libexec)}));
+    std::unique_ptr<EmbeddedEngine> made(new EmbeddedEngine(std::move(loop), std::move(launcher)));
+    TRY_OK(run_task(*made->loop_, made->engine_.recover()));
+    timer.mark("engine");
+    made->began_ = timer.stages();
+    return std::unique_ptr<cli::LocalEngine>(std::move(made));
+  }
+
+  ~EmbeddedEngine() override {
+    static_cast<void>(run_task(*loop_, engine_.shut_down(Ending::end_sandboxes)));
+  }
+
+  std::vector<DriverView> drivers() override { return engine_.drivers(); }
+
+  Result<RunResult> run(cli::LocalRun run) override {
+    const bool direct = run.output == cli::OutputTo::terminal;
+    const bool feeds = run.pass_stdin && !direct;
+    std::string input;
+    if (direct) {
+      run.exec.stdio = StdioMode::direct;
+      TRY(run.exec.direct[0], stdio_for(STDIN_FILENO, run.pass_stdin ? nullptr : "/dev/null"));
+      TRY(run.exec.direct[1], stdio_for(STDOUT_FILENO, nullptr));
+      TRY(run.exec.direct[2], stdio_for(STDERR_FILENO, nullptr));
+    }
+    if (feeds) { TRY(input, os::read_file(AT_FDCWD, "/dev/stdin", kKeepBytes)); }
+
+    const auto forwarder = std::make_shared<SignalForwarder>(*loop_, engine_);
+    auto result = direct ? run_task(*loop_, engine_.run(Caller(), std::move(run.sandbox),
+                                                        std::move(run.exec), "", forwarder,
+                                                        forwarder->stop()))
+                         : run_task(*loop_, engine_.run(Caller(), std::move(run.sandbox),
+                                                        std::move(run.exec), std::move(input),
+                                                        kKeepBytes, forwarder->stop()));
+    forwarder->cancel();
+    if (!result) return interrupted(std::move(result).error(), forwarder->signal());
+    result->stages.insert(result->stages.begin(), began_.begin(), began_.end());
+    return result;
+  }
+
+ private:
+  EmbeddedEngine(std::unique_ptr<asio::io_context> loop,
+                 std::unique_ptr<native::LauncherClient> launcher)
+      : loop_(std::move(loop)),
+        launcher_(std::move(launcher)),
+        store_(loop_->get_executor()),
+        engine_(loop_->get_executor(), store_, make_drivers(loop_->get_executor(), *launcher_),
+                metrics_, system_clock(), {}) {}
+
+  // A run that its own user gave up is a command that a signal ended, and no failure of ours.
+  static Result<RunResult> interrupted(Error error, int signal) {
+    if (error.code() != Code::cancelled || signal == 0) return error;
+    RunResult result;
+    result.exec.status.reason = ExitReason::killed;
+    result.exec.status.signal = signal;
+    result.exec.status.exit_code = 128 + signal;
+    return result;
+  }
+
+  std::unique_ptr<asio::io_context> loop_;
+  std::unique_ptr<native::LauncherClient> launcher_;
+  store::MemoryStore store_;
+  telemetry::Metrics metrics_;
+  Engine engine_;
+  std::vector<Stage> began_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<cli::LocalEngine>> open_embedded_engine() { return EmbeddedEngine::create(); }
+
+}  // namespace atl::app

@@ -1,0 +1,150 @@
+#include "app/serve.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include "app/listen_address.h"
+#include "app/programs.h"
+#include "app/state_directory.h"
+#include "app/wiring.h"
+#include "base/event.h"
+#include "base/run_task.h"
+#include "cli/target.h"
+#include "native/launcher_client.h"
+#include "telemetry/log.h"
+
+namespace atl::app {
+namespace {
+
+using telemetry::log_info;
+using telemetry::log_warn;
+
+// Descriptors are what a daemon runs out of first: several per sandbox and per client.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void ignore_signal(int number) {
+  struct sigaction action {};
+  action.sa_handler = SIG_IGN;
+  sigaction(number, &action, nullptr);
+}
+
+// Whoever asks first decides how the daemon ends; a second signal does not wait.
+class StopRequest final {
+ public:
+  explicit StopRequest(asio::io_context& loop)
+      : signals_(loop, SIGINT, SIGTERM), asked_(loop.get_executor()) {
+    listen();
+  }
+
+  void ask(Ending ending) {
+    if (asked_.fired()) return;
+    ending_ = ending;
+    asked_.fire();
+  }
+
+  Task<Ending> wait() {
+    CO_TRY_OK(co_await asked_.wait());
+    co_return ending_;
+  }
+
+ private:
+  void listen() {
+    signals_.async_wait([this](const boost::system::error_code& failure, int number) {
+      if (failure) return;
+      if (asked_.fired()) _exit(128 + number);
+      log_info(number == SIGINT ? "stopping; sandboxes end" : "stopping; sandboxes stay",
+               {{"signal", number}});
+      ask(number == SIGINT ? Ending::end_sandboxes : Ending::leave_sandboxes);
+      listen();
+    });
+  }
+
+  asio::signal_set signals_;
+  Event asked_;
+  Ending ending_ = Ending::leave_sandboxes;
+};
+
+// The launcher keeps the rights that this process gives up, so it has to be there before.
+Result<std::unique_ptr<native::LauncherClient>> start_launcher(asio::io_context& loop,
+                                                               const StateDirectory& state,
+                                                               const DaemonUser& user) {
+  TRY(auto libexec, find_libexec());
+  TRY(auto launcher, native::LauncherClient::kept(loop.get_executor(),
+                                                  {.run_directory = state.file("run"),
+                                                   .libexec = std::move(libexec),
+                                                   .uid = user.uid,
+                                                   .gid = user.gid}));
+  auto greeted = run_task(loop, launcher->hello());
+  if (!greeted) return std::move(greeted).error().with("starting the launcher");
+  return launcher;
+}
+
+void tell_ready(const ListenAddress& listen, const StateDirectory& state, const DaemonUser& user) {
+  const std::string socket = state.file(cli::kSocketName);
+  const std::string key_file = state.file(cli::kKeyFileName);
+  const std::string url = listen.address.empty() ? "none" : url_of(listen);
+  log_info("ready", {{"address", url},
+                     {"socket", socket},
+                     {"key_file", key_file},
+                     {"user", user.name},
+                     {"pid", static_cast<int64_t>(getpid())},
+                     {"version", ATOLL_VERSION}});
+  if (!listen.address.empty() && !listen.is_loopback()) {
+    log_warn("the API is reachable from other hosts without TLS; keys travel in clear",
+             {{"address", url}});
+  }
+}
+
+}  // namespace
+
+Result<> serve(cli::ServeOptions options) {
+  ignore_signal(SIGPIPE);
+  ignore_signal(SIGHUP);
+  raise_descriptor_limit();
+  TRY(ListenAddress listen, parse_listen(options.listen));
+  TRY(const DaemonUser user, find_daemon_user(options.user));
+  TRY(const StateDirectory state, StateDirectory::open(options.state_directory, user));
+
+  asio::io_context loop(1);
+  StopRequest stop(loop);
+  TRY(const auto launcher, start_launcher(loop, state, user));
+  if (user.uid == 0) {
+    log_warn("running as root; make a user for the daemon: useradd --system --no-create-home atoll");
+  }
+  TRY_OK(become(user));
+
+  TRY(std::string key, state.admin_key());
+  TRY(const auto daemon,
+      Daemon::create(loop.get_executor(), *launcher,
+                     {.database = state.file("atoll.db"),
+                      .admin_key = std::move(key),
+                      .socket = state.file(cli::kSocketName),
+                      .address = listen.address,
+                      .port = listen.port,
+                      .on_shutdown = [&stop](Ending ending) { stop.ask(ending); }}));
+  auto started = run_task(loop, daemon->start());
+  if (!started) {
+    // What was taken up stays as it is for a daemon that can serve it.
+    static_cast<void>(run_task(loop, daemon->stop(Ending::leave_sandboxes)));
+    return started;
+  }
+  listen.port = daemon->port();
+  tell_ready(listen, state, user);
+
+  TRY(const Ending ending, run_task(loop, stop.wait()));
+  auto stopped = run_task(loop, daemon->stop(ending));
+  if (!stopped) return std::move(stopped).error().with("stopping");
+  log_info("stopped", {{"sandboxes", ending == Ending::end_sandboxes ? "ended" : "left running"}});
+  return {};
+}
+
+}  // namespace atl::app

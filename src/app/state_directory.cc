@@ -1,0 +1,109 @@
+#include "app/state_directory.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "base/text.h"
+#include "cli/target.h"
+#include "crypto/api_key.h"
+#include "os/file.h"
+
+namespace atl::app {
+namespace {
+
+constexpr const char* kLock = "lock";
+constexpr const char* kDatabase = "atoll.db";
+constexpr size_t kLargestKey = 4'096;
+
+Result<> make_parents(const std::string& path) {
+  for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+    const std::string parent = path.substr(0, slash);
+    if (mkdir(parent.c_str(), 0755) != 0 && errno != EEXIST) return os_error("making", parent);
+  }
+  return {};
+}
+
+Result<Fd> open_directory(const std::string& path, const DaemonUser& user) {
+  const mode_t mode = geteuid() == 0 ? 0711 : 0700;
+  TRY_OK(make_parents(path));
+  const bool made = mkdir(path.c_str(), mode) == 0;
+  if (!made && errno != EEXIST) return os_error("making", path);
+  TRY(auto directory, os::open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY));
+
+  struct stat info {};
+  if (fstat(directory.get(), &info) != 0) return os_error("looking at", path);
+  const bool is_ours = info.st_uid == geteuid() || info.st_uid == user.uid;
+  if (!is_ours || (info.st_mode & 022) != 0) {
+    return Error(Code::permission_denied,
+                 path + (is_ours ? " may be written by others" : " belongs to somebody else"))
+        .with_hint(is_ours ? "chmod go-w " + path : "name another: --state DIR");
+  }
+  if ((made || geteuid() == 0) && fchmod(directory.get(), mode) != 0) {
+    return os_error("setting the mode of", path);
+  }
+  if (info.st_uid != user.uid && fchown(directory.get(), user.uid, user.gid) != 0) {
+    return os_error("giving away", path);
+  }
+  return directory;
+}
+
+Result<Fd> take_lock(int directory, const std::string& path) {
+  TRY(auto lock, os::open_at(directory, kLock, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return os_error("locking", path);
+    char pid[32] = {};
+    const ssize_t length = pread(lock.get(), pid, sizeof pid - 1, 0);
+    return Error(Code::conflict, "another daemon uses " + path +
+                                     (length > 0 ? " (pid " + to_printable(pid) + ")" : ""))
+        .with_hint("talk to it with: atoll ps --state " + path +
+                   "   stop it with: atoll down --state " + path);
+  }
+  const std::string pid = std::to_string(getpid());
+  if (ftruncate(lock.get(), 0) != 0) return os_error("writing the lock of", path);
+  TRY_OK(os::write_all(lock.get(), pid));
+  return lock;
+}
+
+// A daemon that ran as root before leaves files that the daemon's own user could not open.
+Result<> hand_over(int directory, const DaemonUser& user) {
+  for (const char* name : {kLock, kDatabase, "atoll.db-wal", "atoll.db-shm", "admin.key"}) {
+    if (fchownat(directory, name, user.uid, user.gid, AT_SYMLINK_NOFOLLOW) != 0 && errno != ENOENT) {
+      return os_error("giving away", name);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<StateDirectory> StateDirectory::open(const std::string& path, const DaemonUser& user) {
+  TRY(auto directory, open_directory(path, user));
+  const std::unique_ptr<char, decltype(&free)> real(realpath(path.c_str(), nullptr), &free);
+  if (real == nullptr) return os_error("finding", path);
+  TRY(auto lock, take_lock(directory.get(), path));
+  // SQLite makes its files like the database, so its mode is settled before.
+  TRY_OK(os::open_at(directory.get(), kDatabase, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
+  if (user.drops) TRY_OK(hand_over(directory.get(), user));
+  return StateDirectory(real.get(), std::move(directory), std::move(lock));
+}
+
+Result<std::string> StateDirectory::admin_key() const {
+  const std::string name(cli::kKeyFileName);
+  auto text = os::read_file(directory_.get(), name, kLargestKey);
+  if (text) {
+    while (!text->empty() && (text->back() == '\n' || text->back() == ' ')) text->pop_back();
+    if (!text->empty()) return *text;
+  } else if (text.error().code() != Code::not_found) {
+    return std::move(text).error().with("the admin key");
+  }
+  const std::string key = crypto::make_api_key();
+  TRY_OK(os::replace_file(directory_.get(), name, key + "\n", 0600));
+  return key;
+}
+
+}  // namespace atl::app

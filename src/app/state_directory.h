@@ -1,0 +1,42 @@
+// The state directory: everything that a daemon keeps, and the lock that makes it the only one.
+//
+//   DIR/lock         held by the daemon for as long as it lives; its pid is inside
+//   DIR/atoll.db     the store
+//   DIR/admin.key    the first key (0600)
+//   DIR/atoll.sock   the daemon's Unix socket (0600)
+//   DIR/run/         the launcher's
+//
+// DIR is 0700; when root makes it 0711, because sandboxes that run as somebody else must reach run/ through it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "app/daemon_user.h"
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace atl::app {
+
+class StateDirectory final {
+ public:
+  // Makes what is missing and gives it to `user`. Code::conflict when another daemon holds the lock,
+  // Code::permission_denied when somebody else could change what is inside.
+  static Result<StateDirectory> open(const std::string& path, const DaemonUser& user);
+
+  const std::string& path() const { return path_; }
+  std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+  // What admin.key holds; made, with a new key, if there is none.
+  Result<std::string> admin_key() const;
+
+ private:
+  StateDirectory(std::string path, Fd directory, Fd lock)
+      : path_(std::move(path)), directory_(std::move(directory)), lock_(std::move(lock)) {}
+
+  std::string path_;
+  Fd directory_;
+  Fd lock_;
+};
+
+}  // namespace atl::app

@@ -1,0 +1,114 @@
+#include "app/wiring.h"
+
+#include <unistd.h>
+
+#include "api/api.h"
+#include "base/event.h"
+#include "core/keys.h"
+#include "drivers/registry.h"
+#include "native/launcher_client.h"
+#include "net/http_server.h"
+#include "store/sqlite_store.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace atl::app {
+namespace {
+
+constexpr std::chrono::seconds kDrainPatience{5};
+
+}  // namespace
+
+std::vector<EngineDriver> make_drivers(const asio::any_io_executor& executor,
+                                       native::LauncherClient& launcher) {
+  const drivers::Context context{executor, &launcher};
+  std::vector<EngineDriver> made;
+  for (const drivers::Entry& entry : drivers::all()) {
+    made.push_back({entry.make(context), std::string(entry.summary)});
+  }
+  return made;
+}
+
+// In the order of dependence: each member uses only those above it.
+struct Daemon::Impl {
+  Impl(asio::any_io_executor where, native::LauncherClient& launcher, DaemonParts options,
+       std::unique_ptr<store::Store> opened)
+      : executor(std::move(where)),
+        parts(std::move(options)),
+        store(std::move(opened)),
+        keys(*store, system_clock()),
+        engine(executor, *store, make_drivers(executor, launcher), metrics, system_clock(), {}),
+        api(engine, keys, metrics,
+            {.version = ATOLL_VERSION,
+             .trusted_uid = geteuid(),
+             .readiness = [this] { return readiness(); },
+             .on_shutdown = parts.on_shutdown}),
+        server(executor, api) {}
+
+  Result<> readiness() const {
+    if (ready) return {};
+    return Error(Code::unavailable, "still taking up sandboxes");
+  }
+
+  asio::any_io_executor executor;
+  DaemonParts parts;
+  std::unique_ptr<store::Store> store;
+  telemetry::Metrics metrics;
+  Keys keys;
+  Engine engine;
+  api::Api api;
+  net::HttpServer server;
+  uint16_t port = 0;
+  bool ready = false;
+};
+
+Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Daemon::~Daemon() = default;
+
+uint16_t Daemon::port() const { return impl_->port; }
+
+Result<std::unique_ptr<Daemon>> Daemon::create(asio::any_io_executor executor,
+                                               native::LauncherClient& launcher, DaemonParts parts) {
+  auto store = store::SqliteStore::open(executor, parts.database);
+  if (!store) return std::move(store).error().with("opening the store");
+  return std::unique_ptr<Daemon>(new Daemon(std::make_unique<Impl>(
+      std::move(executor), launcher, std::move(parts), std::move(*store))));
+}
+
+Task<> Daemon::start() {
+  Impl& impl = *impl_;
+  CO_TRY_OK(co_await impl.keys.load());
+  CO_TRY_OK(co_await impl.keys.ensure_admin(impl.parts.admin_key));
+  auto recovered = co_await impl.engine.recover();
+  if (!recovered) co_return std::move(recovered).error().with("taking up sandboxes");
+  impl.ready = true;
+
+  CO_TRY_OK(impl.server.listen_unix(impl.parts.socket, 0600));
+  if (impl.parts.address.empty()) co_return Result<>();
+  auto port = impl.server.listen_tcp(impl.parts.address, impl.parts.port);
+  if (!port) {
+    co_return std::move(port).error().with_hint("choose another with --listen HOST:PORT");
+  }
+  impl.port = *port;
+  co_return Result<>();
+}
+
+Task<> Daemon::stop(Ending ending) {
+  Impl& impl = *impl_;
+  impl.ready = false;
+  const auto deadline = std::chrono::steady_clock::now() + kDrainPatience;
+  if (ending == Ending::leave_sandboxes) {
+    auto drained = co_await impl.server.drain(deadline);
+    if (!drained) telemetry::log_info("calls were cut off; what they started goes on");
+    co_return co_await impl.engine.shut_down(ending);
+  }
+
+  // Calls that wait for a command end with its sandbox, so both go on at once.
+  Event over(impl.executor);
+  spawn(impl.executor, impl.server.drain(deadline), [over](Result<>) mutable { over.fire(); });
+  auto ended = co_await impl.engine.shut_down(ending);
+  CO_TRY_OK(co_await over.wait());
+  co_return ended;
+}
+
+}  // namespace atl::app

@@ -1,0 +1,46 @@
+// `atoll create`: a sandbox that stays until it is removed or its time is up.
+#include "cli/client.h"
+#include "cli/driver_list.h"
+#include "cli/exec_flags.h"
+#include "cli/json_view.h"
+#include "cli/output_pipe.h"
+#include "cli/report.h"
+#include "cli/sandbox_flags.h"
+#include "cli/verbs.h"
+#include "json/encode.h"
+
+namespace atl::cli {
+namespace {
+
+Result<int> create(Context& context) {
+  TRY(SandboxAsked asked, sandbox_from(context.args));
+  TRY(auto env, env_from(context.args));
+  if (!env.empty()) asked.request.env = std::move(env);
+  TRY(const auto client, Client::open(context));
+  if (asked.here) {
+    TRY(const auto offers, fetch_offers(*client));
+    TRY(const HereChoice choice, choose_here(*asked.here, asked.request, offers));
+    if (!choice.notice.empty() && !context.quiet()) tell("atoll: " + choice.notice);
+    TRY_OK(add_here(asked.request, choice.access));
+  }
+  TRY(const std::string text, client->post("/v1/sandboxes", json::encode(asked.request)));
+  if (context.json()) {
+    TRY_OK(print(text + "\n"));
+    return 0;
+  }
+  TRY(const auto sandbox, parse_answer(text));
+  TRY_OK(print(text_at(sandbox, "id") + "\n"));
+  return 0;
+}
+
+}  // namespace
+
+const Verb kCreateVerb{
+    .grammar = {.verb = "create",
+                .usage = "[FLAGS]",
+                .flags = {kSandboxFlags, kEnvFlags, kEverywhereFlags}},
+    .summary = "Make a sandbox that stays, and print its id",
+    .more = "Creating the same name again gives the same sandbox while it lives.",
+    .run = create};
+
+}  // namespace atl::cli

@@ -1,0 +1,57 @@
+#include "cli/driver_list.h"
+
+#include "api/object_writer.h"
+#include "cli/json_view.h"
+
+namespace atl::cli {
+
+std::vector<DriverOffer> offers_from(const std::vector<DriverView>& drivers) {
+  std::vector<DriverOffer> offers;
+  for (const DriverView& driver : drivers) {
+    const Capabilities& can = driver.capabilities;
+    offers.push_back({.name = driver.name,
+                      .available = driver.available,
+                      .isolation = can.isolation,
+                      .ro = can.host_dir_ro,
+                      .rw = can.host_dir_rw,
+                      .cow = can.host_dir_cow});
+  }
+  return offers;
+}
+
+Result<std::vector<DriverOffer>> fetch_offers(Client& client) {
+  TRY(const std::string text, client.get("/v1/drivers"));
+  TRY(const auto answer, parse_answer(text));
+  std::vector<DriverOffer> offers;
+  for (const json::Value& driver : list_at(answer, "drivers")) {
+    const auto isolation = json::find_enum<Isolation>(text_at(driver, "capabilities.isolation"));
+    offers.push_back({.name = text_at(driver, "name"),
+                      .available = flag_at(driver, "available"),
+                      .isolation = isolation.value_or(Isolation::none),
+                      .ro = flag_at(driver, "capabilities.host_dir_ro"),
+                      .rw = flag_at(driver, "capabilities.host_dir_rw"),
+                      .cow = flag_at(driver, "capabilities.host_dir_cow")});
+  }
+  return offers;
+}
+
+std::string to_json(const std::vector<DriverView>& drivers) {
+  std::string out = R"({"drivers":[)";
+  for (const DriverView& driver : drivers) {
+    if (out.back() != '[') out += ',';
+    api::ObjectWriter object(out);
+    object.member("name", driver.name);
+    object.member("summary", driver.summary);
+    object.member("available", driver.available);
+    if (driver.available) {
+      object.member("capabilities", driver.capabilities);
+    } else {
+      object.member("unavailable_because", driver.unavailable_because);
+      if (!driver.hint.empty()) object.member("hint", driver.hint);
+    }
+    object.close();
+  }
+  return out + "]}";
+}
+
+}  // namespace atl::cli

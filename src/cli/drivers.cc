@@ -1,0 +1,79 @@
+// `atoll drivers`: what can make sandboxes here, and what each does not protect.
+#include "cli/client.h"
+#include "cli/driver_list.h"
+#include "cli/format.h"
+#include "cli/json_view.h"
+#include "cli/output_pipe.h"
+#include "cli/verbs.h"
+#include "json/write.h"
+
+namespace atl::cli {
+namespace {
+
+std::string details_of(const json::Value& driver) {
+  const std::string name = single_line(text_at(driver, "name"));
+  std::string text;
+  for (const json::Value& sentence : list_at(driver, "capabilities.not_protected")) {
+    const auto* words = sentence.if_string();
+    if (words != nullptr) text += "  - " + single_line({words->data(), words->size()}) + "\n";
+  }
+  if (!text.empty()) return "\n" + name + " does not protect:\n" + text;
+
+  const std::string why = text_at(driver, "unavailable_because");
+  if (why.empty()) return "";
+  text = "\n" + name + " is not available: " + single_line(why) + "\n";
+  const std::string hint = text_at(driver, "hint");
+  return hint.empty() ? text : text + "  hint: " + single_line(hint) + "\n";
+}
+
+std::string table_of(const json::Array& drivers) {
+  std::vector<std::vector<std::string>> rows{{"DRIVER", "ISOLATION", "AVAILABLE", "WHAT IT IS"}};
+  std::string details;
+  for (const json::Value& driver : drivers) {
+    const bool available = flag_at(driver, "available");
+    const auto text = [&](std::string_view name) { return single_line(text_at(driver, name)); };
+    rows.push_back({text("name"), available ? text("capabilities.isolation") : "-",
+                    available ? "yes" : "no", text("summary")});
+    details += details_of(driver);
+  }
+  return format_table(rows) + details;
+}
+
+Result<std::string> fetch(Context& context) {
+  TRY(const TargetSearch search, find_target(context.args, find_variable));
+  if (!search.found) {
+    TRY(const auto engine, context.program.open_engine());
+    return to_json(engine->drivers());
+  }
+  TRY(const auto client, Client::connect(context, *search.found));
+  return client->get("/v1/drivers");
+}
+
+Result<int> drivers(Context& context) {
+  TRY(const std::string text, fetch(context));
+  TRY(const auto answer, parse_answer(text));
+  const json::Array& list = list_at(answer, "drivers");
+  std::string out;
+  if (context.json()) {
+    json::write_value(out, list);
+    out += '\n';
+  } else if (context.quiet()) {
+    for (const json::Value& driver : list) {
+      if (flag_at(driver, "available")) out += text_at(driver, "name") + "\n";
+    }
+  } else {
+    out = table_of(list);
+  }
+  TRY_OK(print(out));
+  return 0;
+}
+
+}  // namespace
+
+const Verb kDriversVerb{
+    .grammar = {.verb = "drivers", .usage = "[FLAGS]", .flags = {kEverywhereFlags}},
+    .summary = "Show what can make sandboxes here, and what each does not protect",
+    .more = "Without a daemon it tells what `atoll run` has. -q prints the names of those available.",
+    .run = drivers};
+
+}  // namespace atl::cli

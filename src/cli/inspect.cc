@@ -1,0 +1,33 @@
+// `atoll inspect`: everything that is known about a sandbox.
+#include "cli/client.h"
+#include "cli/json_view.h"
+#include "cli/output_pipe.h"
+#include "cli/verbs.h"
+
+namespace atl::cli {
+namespace {
+
+Result<int> inspect(Context& context) {
+  TRY(const auto client, Client::open(context));
+  TRY(const std::string text, client->get(sandbox_path(context.args.words()[0])));
+  if (context.json()) {
+    TRY_OK(print(text + "\n"));
+    return 0;
+  }
+  TRY(const auto sandbox, parse_answer(text));
+  TRY_OK(print(to_pretty(sandbox)));
+  return 0;
+}
+
+}  // namespace
+
+const Verb kInspectVerb{.grammar = {.verb = "inspect",
+                                    .usage = "[FLAGS] BOX",
+                                    .flags = {kEverywhereFlags},
+                                    .least_words = 1,
+                                    .most_words = 1},
+                        .summary = "Show everything about a sandbox, as JSON",
+                        .more = "--json puts it on one line.",
+                        .run = inspect};
+
+}  // namespace atl::cli

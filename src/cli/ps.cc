@@ -1,0 +1,62 @@
+// `atoll ps`: the sandboxes that are there.
+#include "cli/client.h"
+#include "cli/format.h"
+#include "cli/json_view.h"
+#include "cli/output_pipe.h"
+#include "cli/sandbox_list.h"
+#include "cli/verbs.h"
+#include "json/write.h"
+
+namespace atl::cli {
+namespace {
+
+constexpr Flag kFlags[] = {
+    {"driver", 0, "NAME", "only those of this driver"},
+    {"label", 0, "K=V", "only those with this label; may be repeated"},
+};
+
+std::string table_of(const json::Array& sandboxes) {
+  std::vector<std::vector<std::string>> rows{
+      {"ID", "NAME", "STATE", "DRIVER", "ISOLATION", "AGE", "EXPIRES"}};
+  const WallTime now = system_clock().wall();
+  for (const json::Value& sandbox : sandboxes) {
+    const auto text = [&](std::string_view name) { return single_line(text_at(sandbox, name)); };
+    const std::string name = text("name");
+    rows.push_back({text("id"), name.empty() ? "-" : name, text("state"), text("driver"),
+                    text("isolation"), format_since(text("created_at"), now),
+                    format_until(text("expires_at"), now)});
+  }
+  return format_table(rows);
+}
+
+Result<int> ps(Context& context) {
+  std::string filter;
+  const auto add = [&](std::string_view name, std::string_view value) {
+    filter += (filter.empty() ? "" : "&") + std::string(name) + "=" + net::percent_encode(value);
+  };
+  if (const auto driver = context.args.find("driver")) add("driver", *driver);
+  for (const std::string& label : context.args.all("label")) add("label", label);
+  TRY(const auto client, Client::open(context));
+  TRY(const auto sandboxes, fetch_sandboxes(*client, std::move(filter)));
+
+  std::string text;
+  if (context.json()) {
+    json::write_value(text, sandboxes);
+    text += '\n';
+  } else if (context.quiet()) {
+    for (const json::Value& sandbox : sandboxes) text += text_at(sandbox, "id") + "\n";
+  } else {
+    text = table_of(sandboxes);
+  }
+  TRY_OK(print(text));
+  return 0;
+}
+
+}  // namespace
+
+const Verb kPsVerb{.grammar = {.verb = "ps", .usage = "[FLAGS]", .flags = {kFlags, kEverywhereFlags}},
+                   .summary = "List the sandboxes",
+                   .more = "-q prints ids only.",
+                   .run = ps};
+
+}  // namespace atl::cli

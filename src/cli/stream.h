@@ -1,0 +1,38 @@
+// A command that runs in a daemon's sandbox as if it ran here: its output on our stdout and stderr, our stdin as its
+// stdin, and the signals that people send to stop a program passed on to it.
+//
+// The second Ctrl-C kills the command, the third leaves at once.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cli/client.h"
+#include "json/value.h"
+
+namespace atl::cli {
+
+enum class Input : uint8_t { none, forward };
+
+struct StreamRequest {
+  net::Method method = net::Method::post;
+  std::string target;
+  std::string body;  // JSON
+  Input input = Input::none;
+};
+
+struct StreamEnd {
+  std::string sandbox;
+  uint64_t process = 0;
+  json::Value exit;  // how it ended, as the API tells it
+};
+
+Result<StreamEnd> follow_stream(Client& client, StreamRequest request);
+
+// The answer as it comes, on our stdout.
+Result<> copy_stream(Client& client, StreamRequest request, std::string_view accept);
+
+// Starts the command and leaves it running.
+Result<StreamEnd> start_detached(Client& client, StreamRequest request);
+
+}  // namespace atl::cli

@@ -1,0 +1,110 @@
+#include "cli/target.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "os/file.h"
+#include "os/socket.h"
+
+namespace atl::cli {
+namespace {
+
+constexpr size_t kLargestKey = 4'096;
+
+// "http://[::1]:7070/x" → "::1".
+std::string_view host_of(std::string_view url) {
+  const size_t scheme = url.find("://");
+  if (scheme == std::string_view::npos) return {};
+  std::string_view rest = url.substr(scheme + 3);
+  rest = rest.substr(0, rest.find('/'));
+  if (rest.starts_with('[')) return rest.substr(1, rest.find(']') - 1);
+  return rest.substr(0, rest.rfind(':'));
+}
+
+bool is_this_host(std::string_view url) {
+  const std::string_view host = host_of(url);
+  return host == "localhost" || host == "127.0.0.1" || host == "::1";
+}
+
+std::string read_key(const std::string& state_directory) {
+  auto text = os::read_file(AT_FDCWD, state_directory + "/" + std::string(kKeyFileName), kLargestKey);
+  if (!text) return "";
+  while (!text->empty() && (text->back() == '\n' || text->back() == ' ')) text->pop_back();
+  return *text;
+}
+
+bool answers(const std::string& state_directory) {
+  auto directory = os::open_at(AT_FDCWD, state_directory, O_PATH | O_DIRECTORY);
+  if (!directory) return false;
+  return os::connect_at(directory->get(), std::string(kSocketName), os::SocketKind::stream).has_value();
+}
+
+std::optional<std::string> non_empty(std::optional<std::string> value) {
+  return value && !value->empty() ? value : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> find_variable(std::string_view name) {
+  const char* value = getenv(std::string(name).c_str());
+  return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
+}
+
+Result<std::string> default_state_directory(const Environment& environment) {
+  if (geteuid() == 0) return std::string("/var/lib/atoll");
+  if (const auto base = non_empty(environment("XDG_STATE_HOME")); base && base->starts_with('/')) {
+    return *base + "/atoll";
+  }
+  if (const auto home = non_empty(environment("HOME"))) return *home + "/.local/state/atoll";
+  return Error(Code::invalid_argument, "there is no home directory to keep state in")
+      .with_hint("name one: --state DIR, or ATOLL_STATE");
+}
+
+Result<std::string> state_directory_from(const Args& args, const Environment& environment) {
+  if (const auto flag = args.find("state")) {
+    if (flag->empty()) return usage_error("--state: the name is empty");
+    return *flag;
+  }
+  if (const auto variable = non_empty(environment("ATOLL_STATE"))) return *variable;
+  return default_state_directory(environment);
+}
+
+Result<TargetSearch> find_target(const Args& args, const Environment& environment) {
+  const auto variable_key = non_empty(environment("ATOLL_API_KEY"));
+  std::optional<std::string> url = args.find("url");
+  if (!url && !args.has("state")) url = non_empty(environment("ATOLL_URL"));
+
+  if (url) {
+    Target target{.url = *url, .key = variable_key.value_or("")};
+    const bool named = args.has("state") || non_empty(environment("ATOLL_STATE"));
+    if (target.key.empty() && (named || is_this_host(*url))) {
+      if (const auto directory = state_directory_from(args, environment)) target.key = read_key(*directory);
+    }
+    return TargetSearch{.found = std::move(target), .socket = ""};
+  }
+
+  TRY(const std::string directory, state_directory_from(args, environment));
+  TargetSearch search;
+  search.socket = directory + "/" + std::string(kSocketName);
+  if (answers(directory)) {
+    // The URL form wants an absolute path.
+    std::string path = search.socket;
+    if (!path.starts_with('/')) {
+      const std::string here = std::unique_ptr<char, decltype(&free)>(get_current_dir_name(), &free).get();
+      path = here + "/" + path;
+    }
+    search.found = Target{.url = "unix:" + path, .key = variable_key.value_or("")};
+  }
+  return search;
+}
+
+Error no_daemon(const std::string& socket) {
+  return Error(Code::unavailable, "no daemon answers on " + to_printable(socket))
+      .with_hint("start one with: atoll serve   (or name another: --url, --state, ATOLL_URL)");
+}
+
+}  // namespace atl::cli

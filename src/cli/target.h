@@ -1,0 +1,48 @@
+// Which engine a command line talks to: a daemon by URL, the daemon of a state directory, or none.
+//
+//   --url, --state      win over the environment;
+//   ATOLL_URL           http://host:port, https://host, unix:/path/to/atoll.sock;
+//   ATOLL_STATE         the state directory whose daemon is meant; otherwise the user's own (default_state_directory()).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "cli/args.h"
+
+namespace atl::cli {
+
+// In a state directory.
+constexpr std::string_view kSocketName = "atoll.sock";
+constexpr std::string_view kKeyFileName = "admin.key";
+
+// How a value of the environment is found; a parameter, so that tests can have one of their own.
+using Environment = std::function<std::optional<std::string>(std::string_view name)>;
+std::optional<std::string> find_variable(std::string_view name);
+
+// /var/lib/atoll for root, $XDG_STATE_HOME/atoll or ~/.local/state/atoll for others.
+Result<std::string> default_state_directory(const Environment& environment);
+// --state, ATOLL_STATE, or the default.
+Result<std::string> state_directory_from(const Args& args, const Environment& environment);
+
+struct Target {
+  std::string url;
+  std::string key;  // "" = none, which the daemon's own Unix socket does not ask for
+};
+
+struct TargetSearch {
+  std::optional<Target> found;
+  std::string socket;  // where nobody answered
+};
+
+// A URL is taken as it is; a socket is a target only if a daemon answers on it. The key is ATOLL_API_KEY or, for this
+// host or a state directory that was named, what its key file holds: a key never goes to a host that it is not for.
+Result<TargetSearch> find_target(const Args& args, const Environment& environment);
+
+// What verbs say that need a daemon.
+Error no_daemon(const std::string& socket);
+
+}  // namespace atl::cli

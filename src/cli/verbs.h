@@ -1,0 +1,25 @@
+// The verbs, each defined in the file of its name.
+#pragma once
+
+#include "cli/verb.h"
+
+namespace atl::cli {
+
+extern const Verb kRunVerb;
+extern const Verb kCreateVerb;
+extern const Verb kExecVerb;
+extern const Verb kPsVerb;
+extern const Verb kInspectVerb;
+extern const Verb kLogsVerb;
+extern const Verb kStatsVerb;
+extern const Verb kCpVerb;
+extern const Verb kStopVerb;
+extern const Verb kStartVerb;
+extern const Verb kRenewVerb;
+extern const Verb kRmVerb;
+extern const Verb kDownVerb;
+extern const Verb kDriversVerb;
+extern const Verb kServeVerb;
+extern const Verb kVersionVerb;
+
+}  // namespace atl::cli

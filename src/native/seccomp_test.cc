@@ -1,0 +1,92 @@
+#include "native/seccomp.h"
+
+#include <gtest/gtest.h>
+#include <linux/audit.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace atl::native {
+namespace {
+
+// What the kernel would answer: a small interpreter for the instructions that the filter uses.
+uint32_t evaluate(const std::vector<sock_filter>& program, const seccomp_data& data) {
+  uint32_t accumulator = 0;
+  for (size_t at = 0; at < program.size(); ++at) {
+    const auto& instruction = program[at];
+    switch (instruction.code) {
+      case BPF_LD | BPF_W | BPF_ABS:
+        std::memcpy(&accumulator, reinterpret_cast<const char*>(&data) + instruction.k, sizeof accumulator);
+        break;
+      case BPF_JMP | BPF_JEQ | BPF_K:
+        at += accumulator == instruction.k ? instruction.jt : instruction.jf;
+        break;
+      case BPF_JMP | BPF_JGE | BPF_K:
+        at += accumulator >= instruction.k ? instruction.jt : instruction.jf;
+        break;
+      case BPF_JMP | BPF_JSET | BPF_K:
+        at += (accumulator & instruction.k) != 0 ? instruction.jt : instruction.jf;
+        break;
+      case BPF_RET | BPF_K:
+        return instruction.k;
+      default:
+        ADD_FAILURE() << "an instruction that this test does not know: " << instruction.code;
+        return 0;
+    }
+  }
+  ADD_FAILURE() << "the program runs off its end";
+  return 0;
+}
+
+uint32_t verdict(int number, uint64_t first = 0, uint64_t second = 0) {
+  seccomp_data data{};
+  data.nr = number;
+  data.arch = AUDIT_ARCH_X86_64;
+  data.args[0] = first;
+  data.args[1] = second;
+  return evaluate(subprocess_filter(), data);
+}
+
+constexpr uint32_t refused(int number) { return SECCOMP_RET_ERRNO | static_cast<uint32_t>(number); }
+
+TEST(Seccomp, LetsOrdinaryWorkThrough) {
+  for (const int number : {SYS_read, SYS_write, SYS_openat, SYS_mmap, SYS_execve, SYS_wait4, SYS_pipe2, SYS_exit_group}) {
+    EXPECT_EQ(verdict(number), SECCOMP_RET_ALLOW) << number;
+  }
+}
+
+TEST(Seccomp, RefusesWhatAnAttackerNeeds) {
+  for (const int number : {SYS_mount, SYS_unshare, SYS_setns, SYS_ptrace, SYS_bpf, SYS_io_uring_setup, SYS_keyctl,
+                           SYS_userfaultfd, SYS_perf_event_open, SYS_open_by_handle_at, SYS_init_module}) {
+    EXPECT_EQ(verdict(number), refused(EPERM)) << number;
+  }
+}
+
+TEST(Seccomp, LooksAtArgumentsWhereTheyMatter) {
+  EXPECT_EQ(verdict(SYS_clone, CLONE_VM | CLONE_THREAD), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(verdict(SYS_clone, CLONE_NEWUSER), refused(EPERM));
+  EXPECT_EQ(verdict(SYS_clone3), refused(ENOSYS));
+  EXPECT_EQ(verdict(SYS_socket, AF_UNIX), SECCOMP_RET_ALLOW);
+  for (const int family : {AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_VSOCK, AF_ALG}) {
+    EXPECT_EQ(verdict(SYS_socket, static_cast<uint64_t>(family)), refused(EACCES)) << family;
+  }
+  EXPECT_EQ(verdict(SYS_ioctl, 0, TCGETS), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(verdict(SYS_ioctl, 0, TIOCSTI), refused(EPERM));
+  EXPECT_EQ(verdict(SYS_ioctl, 0, TIOCLINUX), refused(EPERM));
+}
+
+TEST(Seccomp, KillsForeignArchitectures) {
+  seccomp_data data{};
+  data.nr = SYS_read;
+  data.arch = AUDIT_ARCH_I386;
+  EXPECT_EQ(evaluate(subprocess_filter(), data), SECCOMP_RET_KILL_PROCESS);
+  EXPECT_EQ(verdict(0x40000000 | SYS_read), SECCOMP_RET_KILL_PROCESS) << "x32";
+}
+
+}  // namespace
+}  // namespace atl::native

@@ -1,0 +1,211 @@
+"""The command line as a person uses it: with no daemon, and with one."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from live import ATOLL, Daemon, census, wait_until
+
+
+def atoll(*arguments, stdin=b"", cwd=None, env=None, timeout=60):
+    environment = {k: v for k, v in os.environ.items() if k not in ("ATOLL_URL", "ATOLL_API_KEY", "ATOLL_STATE")}
+    # A state directory that has no daemon: what the host may be running is none of our business.
+    environment["ATOLL_STATE"] = "/nonexistent/atoll"
+    environment.update(env or {})
+    return subprocess.run([ATOLL, *arguments], input=stdin, capture_output=True, cwd=cwd, env=environment,
+                          timeout=timeout)
+
+
+class Embedded(unittest.TestCase):
+    def setUp(self):
+        self.before = census()
+
+    def tearDown(self):
+        self.assertEqual(self.before, census())
+
+    def test_run_prints_what_the_program_prints_and_nothing_else(self):
+        done = atoll("run", "--", "python3", "-c", "print(6*7)")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"42\n", b""))
+
+    def test_run_without_the_dashes(self):
+        self.assertEqual(atoll("run", "echo", "-n", "hi").stdout, b"hi")
+
+    def test_exit_codes(self):
+        for command, code in ((("true",), 0), (("sh", "-c", "exit 7"), 7), (("no-such-program",), 127),
+                              (("/etc/passwd",), 126), (("sh", "-c", "kill -TERM $$"), 143)):
+            self.assertEqual(atoll("run", "--", *command).returncode, code, command)
+        self.assertEqual(atoll("run", "--timeout", "200ms", "--", "sleep", "60").returncode, 124)
+        self.assertEqual(atoll("run", "--no-such-flag", "--", "true").returncode, 2)
+        self.assertEqual(atoll("run", "--driver", "no-such-driver", "--", "true").returncode, 125)
+
+    def test_a_refused_floor_says_why_and_what_helps(self):
+        done = atoll("run", "--min-isolation", "vm", "--", "true")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(b"vm", done.stderr)
+        self.assertIn(b"hint", done.stderr)
+
+    def test_stdin_streams_through(self):
+        data = os.urandom(3_000_000)
+        self.assertEqual(atoll("run", "-i", "--", "cat", stdin=data).stdout, data)
+
+    def test_binary_output_is_unchanged_and_streams_are_apart(self):
+        done = atoll("run", "--", "sh", "-c", r"printf '\377\000x'; printf err >&2; exit 3")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (3, b"\xff\x00x", b"err"))
+
+    def test_environment_is_given_not_inherited(self):
+        done = atoll("run", "-e", "GIVEN=1", "-e", "TAKEN", "--", "env", env={"TAKEN": "2", "LEAKED": "3"})
+        lines = done.stdout.decode().splitlines()
+        self.assertIn("GIVEN=1", lines)
+        self.assertIn("TAKEN=2", lines)
+        self.assertNotIn("LEAKED=3", lines)
+
+    def test_here_shows_the_current_directory(self):
+        with tempfile.TemporaryDirectory() as directory:
+            with open(os.path.join(directory, "data.txt"), "w") as file:
+                file.write("hello")
+            read = atoll("run", "--here=ro", "--", "cat", "data.txt", cwd=directory)
+            self.assertEqual(read.stdout, b"hello")
+            write = atoll("run", "--here=ro", "--", "sh", "-c", "echo x > data.txt", cwd=directory)
+            self.assertNotEqual(write.returncode, 0)
+            changed = atoll("run", "--here=rw", "--", "sh", "-c", "echo new > data.txt", cwd=directory)
+            self.assertEqual(changed.returncode, 0, changed.stderr)
+            with open(os.path.join(directory, "data.txt")) as file:
+                self.assertEqual(file.read(), "new\n")
+            refused = atoll("run", "--here=cow", "--", "true", cwd=directory)
+            self.assertEqual(refused.returncode, 125)
+            self.assertIn(b"cow", refused.stderr)
+
+    def test_json_tells_everything(self):
+        done = atoll("run", "--json", "--", "echo", "hi")
+        told = json.loads(done.stdout)
+        self.assertEqual((told["exit_code"], told["stdout"], told["driver"], told["isolation"]),
+                         (0, "hi\n", "subprocess", "process"))
+
+    def test_a_killed_run_is_reclaimed_by_the_next(self):
+        environment = {**os.environ, "ATOLL_STATE": "/nonexistent/atoll"}
+        run = subprocess.Popen([ATOLL, "run", "--", "sh", "-c", "echo up; sleep 600"], stdout=subprocess.PIPE,
+                               env=environment)
+        self.assertEqual(run.stdout.readline(), b"up\n")
+        ours = [pid for pid in census()["companions"] if pid not in self.before["companions"]]
+        for pid in ours:
+            os.kill(pid, signal.SIGKILL)
+        run.wait()
+        run.stdout.close()
+        self.assertEqual(atoll("run", "--", "true").returncode, 0)
+        wait_until(lambda: census() == self.before, "the next run has cleaned up")
+
+    def test_ctrl_c_ends_the_program(self):
+        environment = {**os.environ, "ATOLL_STATE": "/nonexistent/atoll"}
+        run = subprocess.Popen([ATOLL, "run", "--", "sh", "-c", "trap 'exit 9' INT; echo up; while :; do sleep 0.1; done"],
+                               stdout=subprocess.PIPE, env=environment)
+        self.assertEqual(run.stdout.readline(), b"up\n")
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(timeout=20), 9)
+        run.stdout.close()
+
+    def test_on_a_terminal_one_line_tells_what_it_cost(self):
+        leader, follower = pty.openpty()
+        environment = {**os.environ, "ATOLL_STATE": "/nonexistent/atoll", "NO_COLOR": "1"}
+        run = subprocess.Popen([ATOLL, "run", "--", "true"], stdin=follower, stdout=follower, stderr=follower,
+                               env=environment)
+        os.close(follower)
+        run.wait(timeout=20)
+        shown = b""
+        while select.select([leader], [], [], 0)[0]:
+            try:
+                shown += os.read(leader, 4096)
+            except OSError:
+                break
+        os.close(leader)
+        self.assertIn(b"subprocess", shown)
+        self.assertIn(b"cpu", shown)
+        self.assertEqual(shown.strip().count(b"\n"), 0, shown)
+
+
+class WithDaemon(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.before = census()
+        cls.daemon = Daemon().start()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.end()
+        assert cls.before == census(), (cls.before, census())
+
+    def cli(self, *arguments, **more):
+        return atoll(*arguments, env={"ATOLL_STATE": self.daemon.state}, **more)
+
+    def test_the_life_of_a_sandbox(self):
+        created = self.cli("create", "--name", "box", "--driver", "local", "-e", "K=v", "--label", "team=a", "--json")
+        self.assertEqual(created.returncode, 0, created.stderr)
+        box = json.loads(created.stdout)["id"]
+        self.assertIn(b"box", self.cli("ps").stdout)
+        self.assertEqual(self.cli("exec", "box", "--", "sh", "-c", "echo $K; exit 5").stdout, b"v\n")
+        self.assertEqual(self.cli("exec", "box", "--", "sh", "-c", "exit 5").returncode, 5)
+        self.assertEqual(self.cli("exec", "-i", "box", "--", "cat", stdin=b"through").stdout, b"through")
+        self.assertEqual(json.loads(self.cli("inspect", "box").stdout)["id"], box)
+        with tempfile.TemporaryDirectory() as directory:
+            local = os.path.join(directory, "f")
+            with open(local, "wb") as file:
+                file.write(os.urandom(100_000))
+            self.assertEqual(self.cli("cp", local, "box:sub/f").returncode, 0)
+            back = self.cli("cp", "box:sub/f", local + "2")
+            self.assertEqual(back.returncode, 0, back.stderr)
+            with open(local, "rb") as one, open(local + "2", "rb") as two:
+                self.assertEqual(one.read(), two.read())
+        self.assertEqual(self.cli("logs", "box").returncode, 0)
+        self.assertEqual(json.loads(self.cli("stats", "box", "--json").stdout)["processes"], 0)
+        self.assertEqual(self.cli("stop", "box").returncode, 0)
+        self.assertEqual(self.cli("exec", "box", "--", "true").returncode, 125)
+        self.assertEqual(self.cli("start", "box").returncode, 0)
+        self.assertEqual(self.cli("exec", "box", "--", "sh", "-c", "echo $K; ls sub").stdout, b"v\nf\n")
+        self.assertEqual(self.cli("rm", "box").returncode, 0)
+        self.assertEqual(self.cli("exec", "box", "--", "true").returncode, 125)
+
+    def test_run_goes_through_the_daemon(self):
+        done = self.cli("run", "--", "python3", "-c", "print(6*7)")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"42\n", b""))
+
+    def test_over_tcp_a_key_is_needed(self):
+        ready = next(json.loads(line) for line in self.daemon.log().splitlines() if "127.0.0.1" in line)
+        address = next(str(v) for v in ready.values() if "127.0.0.1:" in str(v))
+        url = address if address.startswith("http") else f"http://{address}"
+        refused = atoll("ps", env={"ATOLL_URL": url, "ATOLL_API_KEY": "wrong"})
+        self.assertEqual(refused.returncode, 125)
+        self.assertIn(b"key", refused.stderr)
+        self.assertEqual(atoll("ps", env={"ATOLL_URL": url, "ATOLL_API_KEY": self.daemon.key}).returncode, 0)
+
+    def test_drivers_say_what_they_do_not_protect(self):
+        told = self.cli("drivers", "--json").stdout
+        names = [driver["name"] for driver in json.loads(told)] if told.strip().startswith(b"[") else \
+            [json.loads(line)["name"] for line in told.splitlines()]
+        self.assertEqual(sorted(names), ["local", "subprocess"])
+        self.assertIn(b"unprotected", self.cli("drivers").stdout)
+
+    def test_a_mistyped_verb_gets_a_suggestion(self):
+        done = self.cli("inspekt", "x")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"inspect", done.stderr)
+
+
+class Down(unittest.TestCase):
+    def test_ends_sandboxes_and_daemon(self):
+        before = census()
+        daemon = Daemon().start()
+        box = daemon.create(driver="subprocess")
+        daemon.start_process(box, "sleep", "600")
+        done = atoll("down", env={"ATOLL_STATE": daemon.state})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        daemon.process.wait(timeout=20)
+        daemon.end()
+        self.assertEqual(before, census())
+
+
+if __name__ == "__main__":
+    unittest.main()

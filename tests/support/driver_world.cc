@@ -1,0 +1,108 @@
+#include "tests/support/driver_world.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "drivers/registry.h"
+#include "tests/support/host_census.h"
+#include "tests/support/products.h"
+
+namespace atl::test {
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(2);
+constexpr auto kLeavePatience = std::chrono::seconds(15);
+
+bool is_launcher(const CountedProcess& process) { return process.command.starts_with("atoll-launcher "); }
+
+}  // namespace
+
+Result<std::unique_ptr<DriverWorld>> DriverWorld::open(std::string_view name) {
+  std::unique_ptr<DriverWorld> world(new DriverWorld(std::string(name)));
+  TRY_OK(world->connect());
+  TRY(world->can_, world->run(world->driver_->probe()));
+  return world;
+}
+
+Result<> DriverWorld::connect() {
+  native::KeptLauncher options{run_directory(), libexec_directory(), getuid(), getgid()};
+  TRY(launcher_, native::LauncherClient::kept(loop_.get_executor(), std::move(options)));
+  const auto entries = drivers::all();
+  const auto entry = std::ranges::find(entries, name_, &drivers::Entry::name);
+  if (entry == entries.end()) return Error(Code::not_found, "no driver " + name_);
+  driver_ = entry->make(drivers::Context{loop_.get_executor(), launcher_.get()});
+  driver_->set_listener(this);
+  return {};
+}
+
+void DriverWorld::disconnect() {
+  driver_.reset();
+  launcher_.reset();
+  // Whatever still reads sees the end of its connection and leaves.
+  run_until([] { return false; }, std::chrono::seconds(2));
+}
+
+Result<> DriverWorld::restart() {
+  disconnect();
+  TRY_OK(connect());
+  TRY(can_, run(driver_->probe()));
+  return {};
+}
+
+DriverWorld::~DriverWorld() {
+  if (launcher_) {
+    if (auto ended = run(launcher_->end_all()); !ended) {
+      std::fprintf(stderr, "ending the sandboxes: %s\n", ended.error().message().c_str());
+    }
+  }
+  disconnect();
+  if (eventually([&] { return HostCensus::processes_of(root()).empty(); }, kLeavePatience)) return;
+  for (const auto& process : HostCensus::processes_of(root())) {
+    std::fprintf(stderr, "left behind: %d %s; killing it\n", process.pid, process.command.c_str());
+    kill(process.pid, SIGKILL);
+  }
+}
+
+// Returns early when nothing is left to do.
+void DriverWorld::run_until(const std::function<bool()>& ended, Millis most) {
+  const auto give_up = std::chrono::steady_clock::now() + most;
+  loop_.restart();
+  while (!ended() && loop_.run_one_until(give_up) != 0) {
+  }
+}
+
+bool DriverWorld::eventually(const std::function<bool()>& holds, Millis most) {
+  const auto give_up = std::chrono::steady_clock::now() + most;
+  for (;;) {
+    if (holds()) return true;
+    if (std::chrono::steady_clock::now() > give_up) return false;
+    const auto next_look = std::chrono::steady_clock::now() + kLook;
+    loop_.restart();
+    while (loop_.run_one_until(next_look) != 0) {
+    }
+    const auto left = std::chrono::duration_cast<Micros>(next_look - std::chrono::steady_clock::now());
+    if (left.count() > 0) usleep(static_cast<useconds_t>(left.count()));  // an idle loop returns at once
+  }
+}
+
+std::optional<EndedBy> DriverWorld::how_ended(std::string_view id) const {
+  const auto found = std::ranges::find(ended_, id, &Ended::id);
+  if (found == ended_.end()) return std::nullopt;
+  return found->why;
+}
+
+std::optional<pid_t> DriverWorld::launcher_pid() const {
+  const auto ours = HostCensus::processes_of(root());
+  for (const auto& process : ours) {
+    const auto is_parent = [&](const CountedProcess& other) {
+      return other.pid == process.parent && is_launcher(other);
+    };
+    if (is_launcher(process) && std::ranges::any_of(ours, is_parent)) return process.pid;
+  }
+  return std::nullopt;
+}
+
+}  // namespace atl::test

@@ -1,0 +1,134 @@
+#include "tests/support/host_census.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "os/file.h"
+#include "os/process.h"
+
+namespace atl::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kLargestProcFile = 4 << 20;
+
+std::string read_proc(pid_t pid, const char* name) {
+  return os::read_file(AT_FDCWD, "/proc/" + std::to_string(pid) + "/" + name, kLargestProcFile).value_or("");
+}
+
+std::string link_of(const fs::path& path) {
+  std::error_code ignored;
+  return fs::read_symlink(path, ignored).string();
+}
+
+std::vector<std::string> descriptors_of(const std::string& process) {
+  std::vector<std::string> links;
+  std::error_code failure;
+  for (fs::directory_iterator it("/proc/" + process + "/fd", failure), end; !failure && it != end;
+       it.increment(failure)) {
+    links.push_back(link_of(it->path()));
+  }
+  return links;
+}
+
+bool touches(pid_t pid, const std::string& root) {
+  const auto in_root = [&](const std::string& text) { return text.find(root) != std::string::npos; };
+  if (in_root(read_proc(pid, "cmdline")) || in_root(read_proc(pid, "environ"))) return true;
+  if (in_root(link_of("/proc/" + std::to_string(pid) + "/cwd"))) return true;
+  return std::ranges::any_of(descriptors_of(std::to_string(pid)), in_root);
+}
+
+std::string command_of(pid_t pid) {
+  std::string command = read_proc(pid, "cmdline");
+  std::ranges::replace(command, '\0', ' ');
+  return command.substr(0, 120);
+}
+
+// "socket:[1234]" and "socket:[1235]" are the same kind of thing.
+std::string without_number(const std::string& link) {
+  const size_t bracket = link.find(":[");
+  return bracket == std::string::npos ? link : link.substr(0, bracket);
+}
+
+}  // namespace
+
+std::vector<CountedProcess> HostCensus::processes_of(const std::string& root) {
+  const auto all = os::all_processes();
+  std::set<pid_t> members;
+  for (const auto& process : all) {
+    if (process.state != 'Z' && process.pid != getpid() && touches(process.pid, root)) members.insert(process.pid);
+  }
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (const auto& process : all) {
+      if (members.contains(process.parent) && members.insert(process.pid).second) grown = true;
+    }
+  }
+  std::vector<CountedProcess> counted;
+  for (const auto& process : all) {
+    if (process.state == 'Z' || !members.contains(process.pid)) continue;
+    counted.push_back({process.pid, process.parent, command_of(process.pid)});
+  }
+  return counted;
+}
+
+HostCensus HostCensus::take(const std::string& root) {
+  HostCensus census;
+  auto& found = census.found_;
+  for (auto& process : processes_of(root)) found["processes"].insert(std::move(process.command));
+
+  std::ifstream mounts("/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    if (line.find(root) != std::string::npos) found["mounts"].insert(line);
+  }
+
+  std::set<std::string> names;
+  std::error_code failure;
+  for (fs::recursive_directory_iterator it(root, failure), end; !failure && it != end; it.increment(failure)) {
+    found["files"].insert(it->path().string().substr(root.size()));
+    names.insert(it->path().filename().string());
+  }
+
+  // A cgroup of ours bears a sandbox's name.
+  failure.clear();
+  for (fs::recursive_directory_iterator it("/sys/fs/cgroup", failure), end; !failure && it != end;
+       it.increment(failure)) {
+    std::error_code ignored;
+    const std::string name = it->path().filename().string();
+    if (it->is_directory(ignored) && (name.starts_with("sbx") || names.contains(name))) {
+      found["cgroups"].insert(it->path().string());
+    }
+  }
+
+  for (const auto& link : descriptors_of("self")) found["descriptors"].insert(without_number(link));
+  return census;
+}
+
+std::string HostCensus::since(const HostCensus& before) const {
+  static const std::multiset<std::string> kNone;
+  const auto of = [](const HostCensus& census, const std::string& kind) -> const std::multiset<std::string>& {
+    const auto it = census.found_.find(kind);
+    return it == census.found_.end() ? kNone : it->second;
+  };
+  std::string difference;
+  const auto tell = [&](const std::string& kind, char sign, const std::multiset<std::string>& more,
+                        const std::multiset<std::string>& less) {
+    std::vector<std::string> names;
+    std::ranges::set_difference(more, less, std::back_inserter(names));
+    for (const auto& name : names) difference += kind + ": " + sign + " " + name + "\n";
+  };
+  for (const char* kind : {"processes", "mounts", "cgroups", "descriptors", "files"}) {
+    tell(kind, '+', of(*this, kind), of(before, kind));
+    tell(kind, '-', of(before, kind), of(*this, kind));
+  }
+  return difference;
+}
+
+}  // namespace atl::test
