@@ -38,6 +38,8 @@ struct OutputStream {
   Fd pipe;
   Ring ring;
   bool watched = false;  // in the poller, waiting for more
+  // Once the process has ended: where its own output ends. What comes later is written by others that it has left behind.
+  uint64_t own_end = 0;
 };
 
 struct Process {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -215,7 +216,8 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
     added.reaped = true;
     added.row.running = false;
     added.row.exit.attested = jail_.attests();
-    added.row.exit.stderr_bytes = added.streams[1].ring.end();
+    added.streams[1].own_end = added.streams[1].ring.end();
+    added.row.exit.stderr_bytes = added.streams[1].own_end;
     pump(added);
     return guest::Started{added.id, 0};
   }
@@ -356,7 +358,7 @@ void ProcessTable::pump(Process& process) {
         next += bytes.size();
         subscription.credit -= bytes.size();
       }
-      if (next < ring.end()) caught_up = false;
+      if (next < (process.reaped ? process.streams[stream].own_end : ring.end())) caught_up = false;
     }
     if (process.reaped && caught_up) {
       connection.send(guest::FrameType::exited, subscription.channel, guest::encode(process.row.exit));
@@ -553,10 +555,13 @@ void ProcessTable::reap() {
 }
 
 void ProcessTable::finish(Process& process, int wait_status, const rusage& usage) {
-  // What was written before the end is still in the pipe.
+  // What was written before the end is still in the pipe; what does not fit the ring now is read when there is room.
   for (int stream = 0; stream < 2; ++stream) {
     auto& source = process.streams[stream];
-    while (source.pipe) {
+    int left = 0;
+    if (source.pipe && ioctl(source.pipe.get(), FIONREAD, &left) != 0) left = 0;
+    source.own_end = source.ring.end() + static_cast<uint64_t>(left);
+    while (source.pipe && source.ring.end() <= source.own_end) {
       uint64_t slowest = source.ring.end();
       for (const auto& subscription : process.subscriptions) slowest = std::min(slowest, subscription.next[stream]);
       const size_t room = source.ring.capacity() - static_cast<size_t>(source.ring.end() - slowest);
@@ -577,8 +582,8 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
   exit.cpu_user_us = micros_of(usage.ru_utime);
   exit.cpu_system_us = micros_of(usage.ru_stime);
   exit.peak_memory_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
-  exit.stdout_bytes = process.streams[0].ring.end();
-  exit.stderr_bytes = process.streams[1].ring.end();
+  exit.stdout_bytes = process.streams[0].own_end;
+  exit.stderr_bytes = process.streams[1].own_end;
   if (WIFEXITED(wait_status)) {
     exit.exit_code = WEXITSTATUS(wait_status);
     exit.kind = guest::ExitKind::exited;

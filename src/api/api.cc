@@ -23,7 +23,7 @@ telemetry::Level level_of(const net::Request& request, int status) {
 
 std::string_view who(const Visitor& visitor) {
   if (!visitor.caller.key_id.empty()) return visitor.caller.key_id;
-  return visitor.seat == Seat::local ? "socket" : "";
+  return visitor.seat == Seat::local ? "socket" : "nobody";
 }
 
 void tell(const Call& call, std::string_view route, SteadyClock::duration took,
@@ -31,17 +31,31 @@ void tell(const Call& call, std::string_view route, SteadyClock::duration took,
   const auto level = level_of(call.request(), call.status());
   if (!telemetry::is_logged(level)) return;
   const double ms = std::chrono::duration<double, std::milli>(took).count();
-  telemetry::log(level, "request",
-                 {{"method", call.request().method_name},
-                  {"path", call.request().path},
-                  {"route", route},
-                  {"status", call.status()},
-                  {"ms", ms},
-                  {"who", who(call.visitor())},
-                  {"code", done ? std::string_view() : to_string(done.error().code())},
-                  {"why", done ? std::string_view() : std::string_view(done.error().message())},
-                  {"request_id", call.ids().request_id},
-                  {"trace_id", call.ids().trace_id}});
+  const auto& request = call.request();
+  const auto& ids = call.ids();
+  if (done) {
+    telemetry::log(level, "request",
+                   {{"method", request.method_name},
+                    {"path", request.path},
+                    {"route", route},
+                    {"status", call.status()},
+                    {"ms", ms},
+                    {"who", who(call.visitor())},
+                    {"request_id", ids.request_id},
+                    {"trace_id", ids.trace_id}});
+  } else {
+    telemetry::log(level, "request failed",
+                   {{"method", request.method_name},
+                    {"path", request.path},
+                    {"route", route},
+                    {"status", call.status()},
+                    {"ms", ms},
+                    {"who", who(call.visitor())},
+                    {"code", to_string(done.error().code())},
+                    {"why", done.error().message()},
+                    {"request_id", ids.request_id},
+                    {"trace_id", ids.trace_id}});
+  }
 }
 
 Error unknown_path(const Router& router, const net::Request& request) {
@@ -76,8 +90,8 @@ Task<> Api::serve(Call& call, const Route* route, std::string allow) {
   }
   // Which paths exist is no secret, so a mistyped one is told even to those without a key.
   if (allow.empty()) co_return unknown_path(router_, call.request());
-  Error error(Code::invalid_argument, call.request().path + " does not take " +
-                                          call.request().method_name);
+  Error error(Code::invalid_argument,
+              call.request().path + " does not take " + call.request().method_name);
   auto response = make_problem_response(
       Problem(405, "method_not_allowed", std::move(error).with_hint("it takes " + allow)),
       call.ids());
@@ -98,10 +112,14 @@ asio::awaitable<void> Api::handle(net::Exchange& exchange) {
     done = Error(Code::internal, thrown.what());
   }
   if (!done && !exchange.started()) {
-    const auto told = co_await call.answer_problem(Problem(done.error()));
+    Error error = done.error();
+    // What can never succeed as written failed before anything was done about it.
+    if (error.code() == Code::invalid_argument) error = std::move(error).at_stage("request");
+    const auto told = co_await call.answer_problem(Problem(std::move(error)));
     static_cast<void>(told);  // the client went away: there is nobody left to tell
   }
-  // A started answer that failed ends short, and the server closes the connection: the client sees that it is cut off.
+  // A started answer that failed ends short, and the server closes the connection: the client sees
+  // that it is cut off.
 
   const auto took = SteadyClock::now() - began;
   const std::string status = std::to_string(call.status());

@@ -1,10 +1,11 @@
-// The HTTP API: authenticates, routes and answers every request, and tells its story in one log line.
+// The HTTP API: authenticates, routes and answers every request, and tells its story in one log
+// line.
 //
 //   Api api(engine, keys, metrics, {.version = ATOLL_VERSION, .trusted_uid = geteuid()});
 //   net::HttpServer server(executor, api);
 //
-// Every answer, error and log line carries the request's id (X-Request-Id) and trace (X-Trace-Id). Lives on the core
-// loop. What is answered is described in docs/api.md and docs/openapi.yaml.
+// Every answer, error and log line carries the request's id (X-Request-Id) and trace (X-Trace-Id).
+// Lives on the core loop. What is answered is described in docs/api.md and docs/openapi.yaml.
 #pragma once
 
 #include "api/call.h"

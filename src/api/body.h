@@ -6,14 +6,28 @@
 
 namespace atl::api {
 
-// An empty body reads as {}.
+namespace detail {
+
+template <typename T>
+Result<T> decode_body(std::string_view json, size_t limit) {
+  auto decoded = json::decode<T>(json, {.max_bytes = limit});
+  if (!decoded) return std::move(decoded).error().at_stage("request");
+  return decoded;
+}
+
+}  // namespace detail
+
 template <typename T>
 Task<T> read_json(Call& call, size_t limit) {
   CO_TRY(const std::string text, co_await call.read_text(limit));
-  const std::string_view json = text.empty() ? std::string_view("{}") : std::string_view(text);
-  auto decoded = json::decode<T>(json, {.max_bytes = limit});
-  if (!decoded) co_return std::move(decoded).error().at_stage("request");
-  co_return std::move(*decoded);
+  co_return detail::decode_body<T>(text, limit);
+}
+
+// For requests that need say nothing: an empty body reads as {}.
+template <typename T>
+Task<T> read_optional_json(Call& call) {
+  CO_TRY(const std::string text, co_await call.read_text(kMostJson));
+  co_return detail::decode_body<T>(text.empty() ? std::string_view("{}") : text, kMostJson);
 }
 
 }  // namespace atl::api

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/visitor.h"
 #include "api/problem.h"
+#include "api/visitor.h"
 #include "core/engine.h"
 #include "net/http_server.h"
 
@@ -18,7 +18,8 @@ namespace atl::api {
 
 struct ApiOptions {
   std::string version;
-  // Whose connections over a Unix socket are an administrator's, besides root's; nullopt trusts nobody.
+  // Whose connections over a Unix socket are an administrator's, besides root's; nullopt trusts
+  // nobody.
   std::optional<uid_t> trusted_uid;
   // What GET /readyz tells; empty is always ready.
   std::function<Result<>()> readiness;

@@ -37,9 +37,10 @@ Result<> check_parameters(const net::Query& query, std::string_view known) {
         if (other.ends_with('*')) other.pop_back();
       }
       const std::string near = did_you_mean(name, names);
-      auto error = Error(Code::invalid_argument, "unknown query parameter " + json::quote(name) +
-                                                     (near.empty() ? "" : " (did you mean " + near + "?)"))
-                       .at_stage("request");
+      auto error =
+          Error(Code::invalid_argument, "unknown query parameter " + json::quote(name) +
+                                            (near.empty() ? "" : " (did you mean " + near + "?)"))
+              .at_stage("request");
       std::string all;
       for (const auto& other : names) all += (all.empty() ? "" : ", ") + other;
       return std::move(error).with_hint(all.empty() ? "this route takes none"
@@ -59,7 +60,8 @@ Result<std::optional<uint64_t>> read_number(const net::Query& query, std::string
   const char* const end = text->data() + text->size();
   const auto [at, problem] = std::from_chars(text->data(), end, number);
   if (problem != std::errc() || at != end || number > most) {
-    return invalid(name, json::quote(*text) + " is no whole number from 0 to " + std::to_string(most));
+    return invalid(name,
+                   json::quote(*text) + " is no whole number from 0 to " + std::to_string(most));
   }
   return std::optional(number);
 }

@@ -1,5 +1,5 @@
-// Query parameters: which are known, and what their values mean. Errors are Code::invalid_argument and name the
-// parameter.
+// Query parameters: which are known, and what their values mean. Errors are Code::invalid_argument
+// and name the parameter.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,9 @@ Result<std::optional<bool>> read_flag(const net::Query& query, std::string_view 
 Result<std::optional<std::string>> read_path(const net::Query& query);
 Result<std::string> read_needed_path(const net::Query& query);
 
-// What a path may look like before a guest sees it: not empty, no NUL, no longer than the kernel takes. Whether it leads
-// out of the sandbox is the guest's to decide, because only there links are known.
+// What a path may look like before a guest sees it: not empty, no NUL, no longer than the kernel
+// takes. Whether it leads out of the sandbox is the guest's to decide, because only there links are
+// known.
 Result<> check_path(std::string_view field, std::string_view path);
 
 Error unknown_choice(std::string_view name, std::string_view value,

@@ -15,7 +15,8 @@ struct RequestIds {
   std::string trace_id;  // 32 hex digits
 };
 
-// Takes the client's X-Request-Id and the trace of its traceparent where they are sane, and makes new ones otherwise.
+// Takes the client's X-Request-Id and the trace of its traceparent where they are sane, and makes
+// new ones otherwise.
 RequestIds make_request_ids(const net::Headers& headers);
 
 struct Problem {

@@ -1,4 +1,5 @@
-// Range requests (RFC 9110): one range of bytes; what we do not understand counts as not asked, as the standard has it.
+// Range requests (RFC 9110): one range of bytes; what we do not understand counts as not asked, as
+// the standard has it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ struct ByteRange {
 };
 
 enum class RangeKind : uint8_t {
-  whole,          // everything: no range was asked, or none that we understand
+  whole,  // everything: no range was asked, or none that we understand
   part,
   unsatisfiable,  // it begins after the end: 416
 };

@@ -8,7 +8,9 @@ constexpr std::string_view kHowTo =
     "the daemon's Unix socket";
 
 Error refused(std::string message) {
-  return Error(Code::unauthenticated, std::move(message)).with_hint(kHowTo).at_stage("authenticate");
+  return Error(Code::unauthenticated, std::move(message))
+      .with_hint(kHowTo)
+      .at_stage("authenticate");
 }
 
 bool is_trusted(const net::Peer& peer, std::optional<uid_t> trusted_uid) {

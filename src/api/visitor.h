@@ -15,8 +15,8 @@ enum class Access : uint8_t {
   admin,  // an administrator's key, or the trusted socket
 };
 
-// Local: at the daemon's own Unix socket with the daemon's uid or root's, so that opening a directory of the host on the
-// caller's behalf gives nothing that the caller could not open alone.
+// Local: at the daemon's own Unix socket with the daemon's uid or root's, so that opening a
+// directory of the host on the caller's behalf gives nothing that the caller could not open alone.
 enum class Seat : uint8_t { remote, local };
 
 struct Visitor {
@@ -25,7 +25,8 @@ struct Visitor {
   Seat seat = Seat::remote;
 };
 
-// A key that is shown decides, even at the trusted socket. Code::unauthenticated without a valid one.
+// A key that is shown decides, even at the trusted socket. Code::unauthenticated without a valid
+// one.
 Result<Visitor> find_visitor(const net::Request& request, Keys& keys,
                              std::optional<uid_t> trusted_uid);
 

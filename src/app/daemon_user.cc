@@ -39,8 +39,10 @@ Result<DaemonUser> find_daemon_user(const std::string& name) {
 
 Result<> become(const DaemonUser& user) {
   if (!user.drops) return {};
-  if (initgroups(user.name.c_str(), user.gid) != 0) return os_error("taking the groups of", user.name);
-  if (setresgid(user.gid, user.gid, user.gid) != 0) return os_error("taking the group of", user.name);
+  if (initgroups(user.name.c_str(), user.gid) != 0)
+    return os_error("taking the groups of", user.name);
+  if (setresgid(user.gid, user.gid, user.gid) != 0)
+    return os_error("taking the group of", user.name);
   if (setresuid(user.uid, user.uid, user.uid) != 0) return os_error("becoming", user.name);
   // The way back must be closed, or everything that follows runs with root in reach.
   if (user.uid != 0 && setuid(0) == 0) return Error(Code::internal, "could become root again");

@@ -1,4 +1,5 @@
-// As whom the daemon runs: started as root it keeps root only for the launcher, and becomes somebody else itself.
+// As whom the daemon runs: started as root it keeps root only for the launcher, and becomes
+// somebody else itself.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +17,8 @@ struct DaemonUser {
   bool drops = false;  // this process has to become that user
 };
 
-// Not root: ourselves, and another `name` is refused. Root: `name`; without one `atoll` if there is such a user, else
-// root.
+// Not root: ourselves, and another `name` is refused. Root: `name`; without one `atoll` if there is
+// such a user, else root.
 Result<DaemonUser> find_daemon_user(const std::string& name);
 
 // For good: groups, gid and uid, checked afterwards.

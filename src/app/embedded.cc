@@ -23,11 +23,13 @@ namespace {
 
 constexpr size_t kKeepBytes = 16 * 1024 * 1024;  // of each stream, when output is collected
 
-// $XDG_RUNTIME_DIR/atoll, or /tmp/atoll-UID. Whether it is really ours the launcher's client checks.
+// $XDG_RUNTIME_DIR/atoll, or /tmp/atoll-UID. Whether it is really ours the launcher's client
+// checks.
 std::string run_base() {
   const char* runtime = getenv("XDG_RUNTIME_DIR");
-  struct stat info {};
-  if (runtime != nullptr && *runtime == '/' && stat(runtime, &info) == 0 && info.st_uid == geteuid()) {
+  struct stat info{};
+  if (runtime != nullptr && *runtime == '/' && stat(runtime, &info) == 0 &&
+      info.st_uid == geteuid()) {
     return std::string(runtime) + "/atoll";
   }
   return "/tmp/atoll-" + std::to_string(geteuid());
@@ -46,16 +48,18 @@ Task<> send_signal(Engine& engine, std::string sandbox, ProcessId process, int n
   co_return co_await guest->signal(process, number);
 }
 
-// Passes on what people send to stop a program. The second Ctrl-C kills it, the third gives up on it.
+// Passes on what people send to stop a program. The second Ctrl-C kills it, the third gives up on
+// it.
 class SignalForwarder final : public RunObserver {
  public:
   SignalForwarder(asio::io_context& loop, Engine& engine)
-      : loop_(loop), engine_(engine), signals_(loop, SIGINT, SIGTERM, SIGQUIT, SIGHUP) {
+      : loop_(loop), engine_(engine), signals_(loop, SIGINT, SIGTERM, SIGQUIT) {
+    boost::system::error_code ignored;
+    signals_.add(SIGHUP, ignored);
     listen();
   }
 
   Task<> on_started(SandboxView view, std::shared_ptr<Process> process) override {
-    started_ms_ = timer_.total_ms();
     sandbox_ = std::move(view.id);
     process_ = process->id();
     co_return Result<>();
@@ -65,7 +69,8 @@ class SignalForwarder final : public RunObserver {
   Task<> on_event(ProcessEvent event) override {
     const auto* output = std::get_if<Output>(&event);
     if (output == nullptr) co_return Result<>();
-    co_return os::write_all(output->stream == Stream::out ? STDOUT_FILENO : STDERR_FILENO, output->bytes);
+    co_return os::write_all(output->stream == Stream::out ? STDOUT_FILENO : STDERR_FILENO,
+                            output->bytes);
   }
 
   void cancel() {
@@ -97,8 +102,6 @@ class SignalForwarder final : public RunObserver {
   Engine& engine_;
   asio::signal_set signals_;
   std::shared_ptr<RunStop> stop_ = std::make_shared<RunStop>();
-  telemetry::StageTimer timer_;
-  double started_ms_ = 0;
   std::string sandbox_;
   ProcessId process_ = 0;
   int first_ = 0;
@@ -113,9 +116,9 @@ class EmbeddedEngine final : public cli::LocalEngine {
     TRY(auto libexec, find_libexec());
     const std::string base = run_base();
     if (mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) return os_error("making", base);
-    TRY(auto launcher, native::LauncherClient::embedded(
-                           loop->get_executor(),
-                           {.base_directory = base, .libexec = std::move(libexec)}));
+    TRY(auto launcher,
+        native::LauncherClient::embedded(loop->get_executor(),
+                                         {.base_directory = base, .libexec = std::move(libexec)}));
     std::unique_ptr<EmbeddedEngine> made(new EmbeddedEngine(std::move(loop), std::move(launcher)));
     TRY_OK(run_task(*made->loop_, made->engine_.recover()));
     timer.mark("engine");
@@ -125,29 +128,28 @@ class EmbeddedEngine final : public cli::LocalEngine {
 
   ~EmbeddedEngine() override {
     static_cast<void>(run_task(*loop_, engine_.shut_down(Ending::end_sandboxes)));
+    // What was told to stop comes to its end while everything that it uses is still there.
+    loop_->restart();
+    loop_->poll();
   }
 
   std::vector<DriverView> drivers() override { return engine_.drivers(); }
 
   Result<RunResult> run(cli::LocalRun run) override {
     const bool direct = run.output == cli::OutputTo::terminal;
-    const bool feeds = run.pass_stdin && !direct;
-    std::string input;
     if (direct) {
       run.exec.stdio = StdioMode::direct;
       TRY(run.exec.direct[0], stdio_for(STDIN_FILENO, run.pass_stdin ? nullptr : "/dev/null"));
       TRY(run.exec.direct[1], stdio_for(STDOUT_FILENO, nullptr));
       TRY(run.exec.direct[2], stdio_for(STDERR_FILENO, nullptr));
     }
-    if (feeds) { TRY(input, os::read_file(AT_FDCWD, "/dev/stdin", kKeepBytes)); }
 
     const auto forwarder = std::make_shared<SignalForwarder>(*loop_, engine_);
-    auto result = direct ? run_task(*loop_, engine_.run(Caller(), std::move(run.sandbox),
-                                                        std::move(run.exec), "", forwarder,
-                                                        forwarder->stop()))
-                         : run_task(*loop_, engine_.run(Caller(), std::move(run.sandbox),
-                                                        std::move(run.exec), std::move(input),
-                                                        kKeepBytes, forwarder->stop()));
+    auto result =
+        direct ? run_task(*loop_, engine_.run(Caller(), std::move(run.sandbox), std::move(run.exec),
+                                              "", forwarder, forwarder->stop()))
+               : run_task(*loop_, engine_.run(Caller(), std::move(run.sandbox), std::move(run.exec),
+                                              std::move(run.input), kKeepBytes, forwarder->stop()));
     forwarder->cancel();
     if (!result) return interrupted(std::move(result).error(), forwarder->signal());
     result->stages.insert(result->stages.begin(), began_.begin(), began_.end());
@@ -183,6 +185,8 @@ class EmbeddedEngine final : public cli::LocalEngine {
 
 }  // namespace
 
-Result<std::unique_ptr<cli::LocalEngine>> open_embedded_engine() { return EmbeddedEngine::create(); }
+Result<std::unique_ptr<cli::LocalEngine>> open_embedded_engine() {
+  return EmbeddedEngine::create();
+}
 
 }  // namespace atl::app

@@ -19,9 +19,7 @@ bool is_literal(const std::string& address) {
 
 }  // namespace
 
-bool ListenAddress::is_loopback() const {
-  return address == "::1" || address.starts_with("127.");
-}
+bool ListenAddress::is_loopback() const { return address == "::1" || address.starts_with("127."); }
 
 Result<ListenAddress> parse_listen(std::string_view text) {
   if (text == "none") return ListenAddress{};
@@ -37,7 +35,8 @@ Result<ListenAddress> parse_listen(std::string_view text) {
   if (trouble != std::errc() || end != port.data() + port.size()) return bad("has no valid port");
 
   std::string_view host = text.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+    host = host.substr(1, host.size() - 2);
   listen.address = host == "localhost" ? "127.0.0.1" : std::string(host);
   if (!is_literal(listen.address)) return bad("does not begin with an address");
   return listen;
@@ -45,7 +44,8 @@ Result<ListenAddress> parse_listen(std::string_view text) {
 
 std::string url_of(const ListenAddress& listen) {
   const bool is_v6 = listen.address.find(':') != std::string::npos;
-  return fmt::format(is_v6 ? "http://[{}]:{}" : "http://{}:{}", listen.address, listen.port);
+  return is_v6 ? fmt::format("http://[{}]:{}", listen.address, listen.port)
+               : fmt::format("http://{}:{}", listen.address, listen.port);
 }
 
 }  // namespace atl::app

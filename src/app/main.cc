@@ -24,7 +24,8 @@ class Atoll final : public cli::Program {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Whoever reads our output may leave at any time; writes then fail, and each verb knows what that means.
+  // Whoever reads our output may leave at any time; writes then fail, and each verb knows what that
+  // means.
   signal(SIGPIPE, SIG_IGN);
   Atoll program;
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);

@@ -7,8 +7,8 @@
 
 namespace atl::app {
 
-// $ATOLL_LIBEXEC, or libexec/atoll beside the bin/ that this program is in. Code::not_found when the launcher is not
-// there.
+// $ATOLL_LIBEXEC, or libexec/atoll beside the bin/ that this program is in. Code::not_found when
+// the launcher is not there.
 Result<std::string> find_libexec();
 
 }  // namespace atl::app

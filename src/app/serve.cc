@@ -32,7 +32,7 @@ void raise_descriptor_limit() {
 }
 
 void ignore_signal(int number) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = SIG_IGN;
   sigaction(number, &action, nullptr);
 }
@@ -78,11 +78,11 @@ Result<std::unique_ptr<native::LauncherClient>> start_launcher(asio::io_context&
                                                                const StateDirectory& state,
                                                                const DaemonUser& user) {
   TRY(auto libexec, find_libexec());
-  TRY(auto launcher, native::LauncherClient::kept(loop.get_executor(),
-                                                  {.run_directory = state.file("run"),
-                                                   .libexec = std::move(libexec),
-                                                   .uid = user.uid,
-                                                   .gid = user.gid}));
+  TRY(auto launcher,
+      native::LauncherClient::kept(loop.get_executor(), {.run_directory = state.file("run"),
+                                                         .libexec = std::move(libexec),
+                                                         .uid = user.uid,
+                                                         .gid = user.gid}));
   auto greeted = run_task(loop, launcher->hello());
   if (!greeted) return std::move(greeted).error().with("starting the launcher");
   return launcher;
@@ -104,6 +104,15 @@ void tell_ready(const ListenAddress& listen, const StateDirectory& state, const 
   }
 }
 
+// Also lets what was told to stop come to its end while everything that it uses is still there.
+Result<> stop_daemon(asio::io_context& loop, Daemon& daemon, Ending ending) {
+  auto stopped = run_task(loop, daemon.stop(ending));
+  loop.restart();
+  loop.poll();
+  if (!stopped) return std::move(stopped).error().with("stopping");
+  return {};
+}
+
 }  // namespace
 
 Result<> serve(cli::ServeOptions options) {
@@ -118,7 +127,8 @@ Result<> serve(cli::ServeOptions options) {
   StopRequest stop(loop);
   TRY(const auto launcher, start_launcher(loop, state, user));
   if (user.uid == 0) {
-    log_warn("running as root; make a user for the daemon: useradd --system --no-create-home atoll");
+    log_warn(
+        "running as root; make a user for the daemon: useradd --system --no-create-home atoll");
   }
   TRY_OK(become(user));
 
@@ -134,15 +144,14 @@ Result<> serve(cli::ServeOptions options) {
   auto started = run_task(loop, daemon->start());
   if (!started) {
     // What was taken up stays as it is for a daemon that can serve it.
-    static_cast<void>(run_task(loop, daemon->stop(Ending::leave_sandboxes)));
+    static_cast<void>(stop_daemon(loop, *daemon, Ending::leave_sandboxes));
     return started;
   }
   listen.port = daemon->port();
   tell_ready(listen, state, user);
 
   TRY(const Ending ending, run_task(loop, stop.wait()));
-  auto stopped = run_task(loop, daemon->stop(ending));
-  if (!stopped) return std::move(stopped).error().with("stopping");
+  TRY_OK(stop_daemon(loop, *daemon, ending));
   log_info("stopped", {{"sandboxes", ending == Ending::end_sandboxes ? "ended" : "left running"}});
   return {};
 }

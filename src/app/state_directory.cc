@@ -21,7 +21,8 @@ constexpr const char* kDatabase = "atoll.db";
 constexpr size_t kLargestKey = 4'096;
 
 Result<> make_parents(const std::string& path) {
-  for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+  for (size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
     const std::string parent = path.substr(0, slash);
     if (mkdir(parent.c_str(), 0755) != 0 && errno != EEXIST) return os_error("making", parent);
   }
@@ -35,7 +36,7 @@ Result<Fd> open_directory(const std::string& path, const DaemonUser& user) {
   if (!made && errno != EEXIST) return os_error("making", path);
   TRY(auto directory, os::open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY));
 
-  struct stat info {};
+  struct stat info{};
   if (fstat(directory.get(), &info) != 0) return os_error("looking at", path);
   const bool is_ours = info.st_uid == geteuid() || info.st_uid == user.uid;
   if (!is_ours || (info.st_mode & 022) != 0) {
@@ -72,7 +73,8 @@ Result<Fd> take_lock(int directory, const std::string& path) {
 // A daemon that ran as root before leaves files that the daemon's own user could not open.
 Result<> hand_over(int directory, const DaemonUser& user) {
   for (const char* name : {kLock, kDatabase, "atoll.db-wal", "atoll.db-shm", "admin.key"}) {
-    if (fchownat(directory, name, user.uid, user.gid, AT_SYMLINK_NOFOLLOW) != 0 && errno != ENOENT) {
+    if (fchownat(directory, name, user.uid, user.gid, AT_SYMLINK_NOFOLLOW) != 0 &&
+        errno != ENOENT) {
       return os_error("giving away", name);
     }
   }

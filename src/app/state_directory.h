@@ -6,7 +6,8 @@
 //   DIR/atoll.sock   the daemon's Unix socket (0600)
 //   DIR/run/         the launcher's
 //
-// DIR is 0700; when root makes it 0711, because sandboxes that run as somebody else must reach run/ through it.
+// DIR is 0700; when root makes it 0711, because sandboxes that run as somebody else must reach run/
+// through it.
 #pragma once
 
 #include <string>
@@ -20,8 +21,8 @@ namespace atl::app {
 
 class StateDirectory final {
  public:
-  // Makes what is missing and gives it to `user`. Code::conflict when another daemon holds the lock,
-  // Code::permission_denied when somebody else could change what is inside.
+  // Makes what is missing and gives it to `user`. Code::conflict when another daemon holds the
+  // lock, Code::permission_denied when somebody else could change what is inside.
   static Result<StateDirectory> open(const std::string& path, const DaemonUser& user);
 
   const std::string& path() const { return path_; }

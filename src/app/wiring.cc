@@ -68,11 +68,12 @@ Daemon::~Daemon() = default;
 uint16_t Daemon::port() const { return impl_->port; }
 
 Result<std::unique_ptr<Daemon>> Daemon::create(asio::any_io_executor executor,
-                                               native::LauncherClient& launcher, DaemonParts parts) {
+                                               native::LauncherClient& launcher,
+                                               DaemonParts parts) {
   auto store = store::SqliteStore::open(executor, parts.database);
   if (!store) return std::move(store).error().with("opening the store");
-  return std::unique_ptr<Daemon>(new Daemon(std::make_unique<Impl>(
-      std::move(executor), launcher, std::move(parts), std::move(*store))));
+  return std::unique_ptr<Daemon>(new Daemon(
+      std::make_unique<Impl>(std::move(executor), launcher, std::move(parts), std::move(*store))));
 }
 
 Task<> Daemon::start() {

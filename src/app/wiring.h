@@ -1,4 +1,5 @@
-// Everything wired together, in one place: what the daemon is made of, and what an engine of our own is made of.
+// Everything wired together, in one place: what the daemon is made of, and what an engine of our
+// own is made of.
 #pragma once
 
 #include <functional>
@@ -15,16 +16,17 @@ class LauncherClient;
 
 namespace atl::app {
 
-// Every driver of the registry, over one launcher, in the order of preference. The launcher outlives them.
+// Every driver of the registry, over one launcher, in the order of preference. The launcher
+// outlives them.
 std::vector<EngineDriver> make_drivers(const asio::any_io_executor& executor,
                                        native::LauncherClient& launcher);
 
 struct DaemonParts {
-  std::string database;   // the file
-  std::string admin_key;  // a key that must work
-  std::string socket;     // where the Unix socket appears (0600)
-  std::string address;    // literal; "" = no TCP
-  uint16_t port = 0;      // 0 = the kernel's choice
+  std::string database;                     // the file
+  std::string admin_key;                    // a key that must work
+  std::string socket;                       // where the Unix socket appears (0600)
+  std::string address;                      // literal; "" = no TCP
+  uint16_t port = 0;                        // 0 = the kernel's choice
   std::function<void(Ending)> on_shutdown;  // somebody asks over the API
 };
 
@@ -33,10 +35,12 @@ class Daemon final {
  public:
   // `launcher` outlives the daemon. Blocks while it opens the store.
   static Result<std::unique_ptr<Daemon>> create(asio::any_io_executor executor,
-                                                native::LauncherClient& launcher, DaemonParts parts);
+                                                native::LauncherClient& launcher,
+                                                DaemonParts parts);
   ~Daemon();
 
-  // Takes up what earlier daemons left, then begins to listen: whoever reaches it, reaches it ready.
+  // Takes up what earlier daemons left, then begins to listen: whoever reaches it, reaches it
+  // ready.
   Task<> start();
   // With Ending::leave_sandboxes calls under way get a moment to finish first.
   Task<> stop(Ending ending);

@@ -32,7 +32,8 @@ const Flag* find_flag(const Grammar& grammar, char letter) {
 Error unknown_flag(const Grammar& grammar, std::string_view written) {
   std::string message = "unknown flag " + to_printable(written.substr(0, 80));
   if (written == "-t" || written == "--tty" || written.starts_with("-it")) {
-    return usage_error(std::move(message)).with_hint("there are no pseudo-terminals yet; -i passes stdin");
+    return usage_error(std::move(message))
+        .with_hint("there are no pseudo-terminals yet; -i passes stdin");
   }
   std::vector<std::string> known;
   for (const auto& group : grammar.flags) {

@@ -1,6 +1,8 @@
-// The command line as people write it: `--name value`, `--name=value`, `-n value`, `-nvalue`, `-abc`, and errors that help.
+// The command line as people write it: `--name value`, `--name=value`, `-n value`, `-nvalue`,
+// `-abc`, and errors that help.
 //
-// Errors are usage errors (usage_error() below): one sentence, the nearest flag that exists, and where to read more.
+// Errors are usage errors (usage_error() below): one sentence, the nearest flag that exists, and
+// where to read more.
 #pragma once
 
 #include <array>
@@ -17,9 +19,9 @@
 namespace atl::cli {
 
 struct Flag {
-  std::string_view name;  // without dashes
-  char letter = 0;        // 0 = it has none
-  std::string_view value; // how help calls its value; "" = it takes none
+  std::string_view name;   // without dashes
+  char letter = 0;         // 0 = it has none
+  std::string_view value;  // how help calls its value; "" = it takes none
   std::string_view help;
   // For `--here[=MODE]`: what stands for the value when it is left out. Such a value needs the `=`.
   std::string_view implied = {};
@@ -28,7 +30,8 @@ struct Flag {
 // What may follow the flags.
 enum class Tail : uint8_t {
   words,    // words only; flags may stand among them
-  command,  // words, then a command: it begins with the first further word, or after `--`, and takes all that is left
+  command,  // words, then a command: it begins with the first further word, or after `--`, and
+            // takes all that is left
 };
 
 struct Grammar {

@@ -66,8 +66,10 @@ Result<std::unique_ptr<Client>> Client::open(Context& context) {
 Result<std::unique_ptr<Client>> Client::connect(Context& context, const Target& target) {
   auto endpoint = net::Endpoint::parse(target.url);
   if (!endpoint) {
-    return std::move(endpoint).error().with("the URL of the daemon").with_hint(
-        "write http://host:port, https://host or unix:/path");
+    return std::move(endpoint)
+        .error()
+        .with("the URL of the daemon")
+        .with_hint("write http://host:port, https://host or unix:/path");
   }
   return std::unique_ptr<Client>(new Client(context, std::move(*endpoint), target));
 }
@@ -94,7 +96,9 @@ Error Client::to_error(int status, std::string_view body) {
   return problem_to_error(status, body, context_.request_id);
 }
 
-Task<std::unique_ptr<net::ClientCall>> Client::begin(net::ClientRequest request, net::RequestBody body) {
+Task<std::unique_ptr<net::ClientCall>> Client::begin(net::ClientRequest request,
+                                                     net::RequestBody body) {
+  context_.request_id.clear();
   auto call = co_await http_->open(endpoint_, std::move(request), body);
   if (!call) co_return unreachable(std::move(call).error());
   co_return std::move(call);
@@ -110,6 +114,7 @@ Task<> Client::expect_success(net::ClientCall& call) {
 }
 
 Task<std::string> Client::exchange(net::ClientRequest request) {
+  context_.request_id.clear();
   auto response = co_await http_->send(endpoint_, std::move(request));
   if (!response) co_return unreachable(std::move(response).error());
   if (response->status >= 400) co_return to_error(response->status, response->body);

@@ -3,7 +3,8 @@
 //   TRY(auto client, Client::open(context));
 //   TRY(const std::string text, client->get("/v1/drivers"));
 //
-// An answer of 400 or more becomes an Error with the server's code, stage and hint; its request id goes to the context.
+// An answer of 400 or more becomes an Error with the server's code, stage and hint; its request id
+// goes to the context.
 #pragma once
 
 #include <functional>
@@ -37,8 +38,10 @@ class Client final {
   asio::io_context& loop() { return *loop_; }
   // The target as given, with the key and what else every request carries.
   net::ClientRequest make_request(net::Method method, std::string target) const;
-  Task<std::unique_ptr<net::ClientCall>> begin(net::ClientRequest request, net::RequestBody body = {});
-  // Waits for the head of the answer; an answer that is a problem is read whole and becomes the error.
+  Task<std::unique_ptr<net::ClientCall>> begin(net::ClientRequest request,
+                                               net::RequestBody body = {});
+  // Waits for the head of the answer; an answer that is a problem is read whole and becomes the
+  // error.
   Task<> expect_success(net::ClientCall& call);
   Task<std::string> exchange(net::ClientRequest request);
   bool is_local() const { return endpoint_.kind == net::Endpoint::Kind::unix_socket; }

@@ -19,7 +19,8 @@ constexpr size_t kMostStdin = 4 * 1024 * 1024;
 Result<> check_text(std::string_view what, std::string_view bytes) {
   if (is_utf8(bytes)) return {};
   return Error(Code::invalid_argument,
-               std::string(what) + " is not UTF-8, and a daemon takes nothing else: " + to_printable(bytes))
+               std::string(what) +
+                   " is not UTF-8, and a daemon takes nothing else: " + to_printable(bytes))
       .with_hint("pass such bytes through stdin or a file");
 }
 
@@ -42,14 +43,14 @@ Result<WireExec> to_wire(std::vector<std::string> argv, ExecAsked asked) {
   return wire;
 }
 
-Result<std::string> read_stdin_base64() {
+Result<std::string> read_stdin() {
   std::string bytes;
   char buffer[64 * 1024];
   for (;;) {
     const ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return os_error("reading stdin");
-    if (got == 0) return to_base64(bytes);
+    if (got == 0) return bytes;
     bytes.append(buffer, static_cast<size_t>(got));
     if (bytes.size() > kMostStdin) {
       return Error(Code::too_large, "stdin has more than 4 MiB, too much for --json")
@@ -62,9 +63,13 @@ Result<int> exec_in(Context& context, Client& client, const std::string& sandbox
                     std::vector<std::string> argv, ExecAsked asked, Input input) {
   TRY(WireExec wire, to_wire(std::move(argv), std::move(asked)));
   // The command belongs to us: when we are gone, nobody would stop it.
-  StreamRequest request{.target = sandbox_path(sandbox, "/exec?on_disconnect=kill"), .input = input};
+  StreamRequest request{.target = sandbox_path(sandbox, "/exec?on_disconnect=kill"),
+                        .input = input};
   if (context.json()) {
-    if (input == Input::forward) { TRY(wire.stdin_b64, read_stdin_base64()); }
+    if (input == Input::forward) {
+      TRY(const std::string bytes, read_stdin());
+      wire.stdin_b64 = to_base64(bytes);
+    }
     TRY(const std::string text, client.post(request.target, json::encode(wire)));
     TRY_OK(print(text + "\n"));
     TRY(const auto exit, parse_answer(text));

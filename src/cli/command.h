@@ -14,11 +14,12 @@ namespace atl::cli {
 // Code::invalid_argument for arguments that JSON cannot carry: it has text, not bytes.
 Result<api::v1::WireExec> to_wire(std::vector<std::string> argv, ExecAsked asked);
 
-// Everything that our stdin holds, for answers that come whole. Code::too_large beyond what the API takes.
-Result<std::string> read_stdin_base64();
+// Everything that our stdin holds, for answers that come whole. Code::too_large beyond what the API
+// takes.
+Result<std::string> read_stdin();
 
-// Runs a command in a sandbox that is there, as if it ran here (or with --json, telling it all at the end), and gives
-// its exit code.
+// Runs a command in a sandbox that is there, as if it ran here (or with --json, telling it all at
+// the end), and gives its exit code.
 Result<int> exec_in(Context& context, Client& client, const std::string& sandbox,
                     std::vector<std::string> argv, ExecAsked asked, Input input);
 

@@ -40,11 +40,14 @@ Result<int> down(Context& context) {
   if (!search.found) return no_daemon(search.socket);
   TRY(const auto client, Client::connect(context, *search.found));
   const bool leave = context.args.has("leave");
-  TRY_OK(client->post("/v1/shutdown", leave ? R"({"sandboxes":"leave"})" : R"({"sandboxes":"end"})"));
+  TRY_OK(
+      client->post("/v1/shutdown", leave ? R"({"sandboxes":"leave"})" : R"({"sandboxes":"end"})"));
   if (!search.socket.empty()) TRY_OK(wait_until_gone(search.socket));
   if (context.json()) {
-    TRY_OK(print(leave ? R"({"ok":true,"sandboxes":"left"})" "\n"
-                       : R"({"ok":true,"sandboxes":"ended"})" "\n"));
+    TRY_OK(print(leave ? R"({"ok":true,"sandboxes":"left"})"
+                         "\n"
+                       : R"({"ok":true,"sandboxes":"ended"})"
+                         "\n"));
   }
   return 0;
 }

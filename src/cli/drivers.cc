@@ -73,7 +73,8 @@ Result<int> drivers(Context& context) {
 const Verb kDriversVerb{
     .grammar = {.verb = "drivers", .usage = "[FLAGS]", .flags = {kEverywhereFlags}},
     .summary = "Show what can make sandboxes here, and what each does not protect",
-    .more = "Without a daemon it tells what `atoll run` has. -q prints the names of those available.",
+    .more =
+        "Without a daemon it tells what `atoll run` has. -q prints the names of those available.",
     .run = drivers};
 
 }  // namespace atl::cli

@@ -8,7 +8,8 @@ namespace atl::cli {
 namespace {
 
 // {"id":"x",…the error as everywhere}
-std::string failure_of(const std::string& sandbox, const Error& error, const std::string& request_id) {
+std::string failure_of(const std::string& sandbox, const Error& error,
+                       const std::string& request_id) {
   std::string out = R"({"id":)";
   json::write_string(out, sandbox);
   std::string rest = to_json(error, request_id);

@@ -20,9 +20,9 @@ Result<int> detach(Context& context, Client& client, const std::string& sandbox,
   StreamRequest request{.target = sandbox_path(sandbox, "/exec?on_disconnect=keep"),
                         .body = json::encode(wire)};
   TRY(const StreamEnd started, start_detached(client, std::move(request)));
-  const auto line =
-      context.json() ? fmt::format(R"({{"sandbox":"{}","process":{}}})", started.sandbox, started.process)
-                     : fmt::to_string(started.process);
+  const auto line = context.json() ? fmt::format(R"({{"sandbox":"{}","process":{}}})",
+                                                 started.sandbox, started.process)
+                                   : std::to_string(started.process);
   TRY_OK(print(line + "\n"));
   return 0;
 }
@@ -30,7 +30,8 @@ Result<int> detach(Context& context, Client& client, const std::string& sandbox,
 Result<int> exec(Context& context) {
   const std::string& sandbox = context.args.words()[0];
   if (context.args.command().empty()) {
-    return usage_error("there is no command to run").with_hint("for example: atoll exec BOX -- python3 -V");
+    return usage_error("there is no command to run")
+        .with_hint("for example: atoll exec BOX -- python3 -V");
   }
   TRY(ExecAsked asked, exec_from(context.args));
   TRY(const auto client, Client::open(context));
@@ -44,16 +45,17 @@ Result<int> exec(Context& context) {
 
 }  // namespace
 
-const Verb kExecVerb{
-    .grammar = {.verb = "exec",
-                .usage = "[FLAGS] BOX [--] COMMAND [ARG…]",
-                .flags = {kFlags, kEnvFlags, kExecFlags, kEverywhereFlags},
-                .least_words = 1,
-                .most_words = 1,
-                .tail = Tail::command},
-    .summary = "Run a command in a sandbox, by its id or name",
-    .more = "The exit code is the command's. Ctrl-C is passed on to the command; a second one kills it.\n"
-            "What a detached command says is kept: atoll logs BOX.",
-    .run = exec};
+const Verb kExecVerb{.grammar = {.verb = "exec",
+                                 .usage = "[FLAGS] BOX [--] COMMAND [ARG…]",
+                                 .flags = {kFlags, kEnvFlags, kExecFlags, kEverywhereFlags},
+                                 .least_words = 1,
+                                 .most_words = 1,
+                                 .tail = Tail::command},
+                     .summary = "Run a command in a sandbox, by its id or name",
+                     .more =
+                         "The exit code is the command's. Ctrl-C is passed on to the command; a "
+                         "second one kills it.\n"
+                         "What a detached command says is kept: atoll logs BOX.",
+                     .run = exec};
 
 }  // namespace atl::cli

@@ -55,7 +55,8 @@ Result<> add_env_file(Variables& env, std::string_view text, std::string_view na
       if (line[first] == '=') {
         return usage_error(fmt::format("{}:{}: a line without a name", name, number));
       }
-      return add_variable(env, std::string_view(line).substr(first), fmt::format("{}:{}", name, number));
+      return add_variable(env, std::string_view(line).substr(first),
+                          fmt::format("{}:{}", name, number));
     }());
   }
   return {};

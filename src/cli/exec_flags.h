@@ -17,11 +17,12 @@ extern const std::span<const Flag> kExecFlags;
 
 using Variables = std::map<std::string, std::string>;
 
-// `--env-file` first, then `-e` over it. A name alone takes the value that our own environment has, and is left out if
-// there is none.
+// `--env-file` first, then `-e` over it. A name alone takes the value that our own environment has,
+// and is left out if there is none.
 Result<Variables> env_from(const Args& args);
 
-// What stands in an environment file: NAME=value or NAME per line, blank lines, and comments that begin with #.
+// What stands in an environment file: NAME=value or NAME per line, blank lines, and comments that
+// begin with #.
 Result<> add_env_file(Variables& env, std::string_view text, std::string_view name);
 
 struct ExecAsked {

@@ -16,9 +16,9 @@ std::optional<WallTime> find_time(std::string_view text) {
   std::tm parts{};
   int millis = 0;
   const std::string copy(text.substr(0, 40));
-  const int read = std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d.%3dZ", &parts.tm_year,
-                               &parts.tm_mon, &parts.tm_mday, &parts.tm_hour, &parts.tm_min,
-                               &parts.tm_sec, &millis);
+  const int read =
+      std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d.%3dZ", &parts.tm_year, &parts.tm_mon,
+                  &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &millis);
   if (read < 6) return std::nullopt;
   parts.tm_year -= 1900;
   parts.tm_mon -= 1;

@@ -1,7 +1,8 @@
-// Takes the API's binary stream apart: frames of an 8-byte header {u8 kind, three zeros, u32 big-endian length} and
-// `length` bytes.
+// Takes the API's binary stream apart: frames of an 8-byte header {u8 kind, three zeros, u32
+// big-endian length} and `length` bytes.
 //
-// Output is handed on as it arrives, in pieces of a frame, so that no frame is ever kept; what is JSON comes whole.
+// Output is handed on as it arrives, in pieces of a frame, so that no frame is ever kept; what is
+// JSON comes whole.
 #pragma once
 
 #include <cstddef>

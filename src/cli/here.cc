@@ -43,16 +43,18 @@ std::string describe_access(HostAccess access) {
   return "";
 }
 
-Error lacking(HostAccess access, const WireCreate& request, const std::vector<DriverOffer>& drivers) {
+Error lacking(HostAccess access, const WireCreate& request,
+              const std::vector<DriverOffer>& drivers) {
   std::string can;
   for (const DriverOffer& driver : drivers) {
     if (!driver.available || !offers(driver, access)) continue;
     can += (can.empty() ? "" : ", ") + driver.name;
   }
-  const std::string who = request.driver ? "the driver " + to_printable(*request.driver) : "no driver here";
+  const std::string who =
+      request.driver ? "the driver " + to_printable(*request.driver) : "no driver here";
   const std::string verb = request.driver ? "cannot" : "can";
-  Error error(Code::unsupported,
-              fmt::format("{} {} show the current directory {}", who, verb, describe_access(access)));
+  Error error(Code::unsupported, fmt::format("{} {} show the current directory {}", who, verb,
+                                             describe_access(access)));
   if (can.empty()) {
     return std::move(error).with_hint(
         "no driver on this host can; --here=ro and --here=rw are the other ways");
@@ -70,7 +72,8 @@ Result<Here> parse_here(std::string_view text) {
   return usage_error(fmt::format("--here: '{}' is none of cow, ro, rw", to_printable(text)));
 }
 
-Result<HereChoice> choose_here(Here here, const WireCreate& request, const std::vector<DriverOffer>& drivers) {
+Result<HereChoice> choose_here(Here here, const WireCreate& request,
+                               const std::vector<DriverOffer>& drivers) {
   if (here != Here::automatic) {
     const HostAccess access = here == Here::cow  ? HostAccess::cow
                               : here == Here::ro ? HostAccess::ro
@@ -92,10 +95,11 @@ Result<HereChoice> choose_here(Here here, const WireCreate& request, const std::
     if (first == nullptr) first = &driver;
     if (driver.cow) return HereChoice{HostAccess::cow, ""};
     if (driver.ro) {
-      return HereChoice{HostAccess::ro,
-                        fmt::format("{} cannot copy on write: the current directory is read-only in "
-                                    "the sandbox (--here=rw lets it write)",
-                                    driver.name)};
+      return HereChoice{
+          HostAccess::ro,
+          fmt::format("{} cannot copy on write: the current directory is read-only in "
+                      "the sandbox (--here=rw lets it write)",
+                      driver.name)};
     }
   }
   if (first == nullptr) return HereChoice{HostAccess::cow, ""};

@@ -84,7 +84,8 @@ const json::Array& list_at(const json::Value& value, std::string_view path) {
 
 Result<json::Value> parse_answer(std::string_view text) {
   auto value = json::parse(text, {.max_bytes = kLargestAnswer});
-  if (!value) return Error(Code::internal, "the daemon's answer is no JSON: " + value.error().message());
+  if (!value)
+    return Error(Code::internal, "the daemon's answer is no JSON: " + value.error().message());
   return value;
 }
 

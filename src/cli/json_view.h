@@ -1,4 +1,5 @@
-// Reading answers of a daemon that may be newer or older than we are: what is missing is empty, what is new is ignored.
+// Reading answers of a daemon that may be newer or older than we are: what is missing is empty,
+// what is new is ignored.
 #pragma once
 
 #include <string>

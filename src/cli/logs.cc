@@ -26,7 +26,8 @@ Result<std::string> query_from(const Args& args) {
     const auto value = args.find(name);
     if (!value) continue;
     if (!is_number(*value)) {
-      return usage_error("--" + std::string(name) + ": '" + to_printable(*value) + "' is no number");
+      return usage_error("--" + std::string(name) + ": '" + to_printable(*value) +
+                         "' is no number");
     }
     query += "&" + std::string(name) + "=" + *value;
   }

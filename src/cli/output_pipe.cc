@@ -33,7 +33,7 @@ struct OutputPipe::Impl {
 
 OutputPipe::OutputPipe(asio::any_io_executor executor, int number)
     : impl_(std::make_unique<Impl>(executor, number)) {
-  struct stat info {};
+  struct stat info{};
   if (fstat(number, &info) != 0 || !(S_ISFIFO(info.st_mode) || isatty(number) == 1)) return;
   if (S_ISFIFO(info.st_mode)) fcntl(number, F_SETPIPE_SZ, kPipeBytes);
   const std::string path = "/proc/self/fd/" + std::to_string(number);
@@ -68,7 +68,9 @@ Error output_gone() {
   return Error(Code::cancelled, "nobody reads the output any more", EPIPE).at_stage(kStage);
 }
 
-bool is_output_gone(const Error& error) { return error.stage() == kStage && error.os_errno() == EPIPE; }
+bool is_output_gone(const Error& error) {
+  return error.stage() == kStage && error.os_errno() == EPIPE;
+}
 
 Result<> print(std::string_view text) {
   auto written = os::write_all(STDOUT_FILENO, text);

@@ -1,5 +1,5 @@
-// Our own stdout or stderr for bytes that stream: written in large pieces, never blocking the loop where that can be
-// avoided, so that Ctrl-C works while nobody reads.
+// Our own stdout or stderr for bytes that stream: written in large pieces, never blocking the loop
+// where that can be avoided, so that Ctrl-C works while nobody reads.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,9 @@ namespace atl::cli {
 
 class OutputPipe final {
  public:
-  // A pipe or terminal is opened a second time, non-blocking; setting the flag on the descriptor that we were given
-  // would set it for every process that shares it. What cannot be opened again is written blocking.
+  // A pipe or terminal is opened a second time, non-blocking; setting the flag on the descriptor
+  // that we were given would set it for every process that shares it. What cannot be opened again
+  // is written blocking.
   OutputPipe(asio::any_io_executor executor, int number);
   ~OutputPipe();
 

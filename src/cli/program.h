@@ -1,4 +1,5 @@
-// What the command line needs from the program around it: a daemon to become, and an engine of its own.
+// What the command line needs from the program around it: a daemon to become, and an engine of its
+// own.
 //
 // app/ implements this, because only app/ knows drivers, store and launcher.
 #pragma once
@@ -28,7 +29,8 @@ struct LocalRun {
   CreateRequest sandbox;
   ExecRequest exec;  // argv, env, cwd, user and timeout
   OutputTo output = OutputTo::terminal;
-  bool pass_stdin = false;  // our stdin is the process's
+  bool pass_stdin = false;  // to the terminal: our stdin is the process's
+  std::string input;        // for OutputTo::result: all that it reads
 };
 
 // An engine inside this process. Its sandboxes end with it.

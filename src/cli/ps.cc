@@ -54,9 +54,10 @@ Result<int> ps(Context& context) {
 
 }  // namespace
 
-const Verb kPsVerb{.grammar = {.verb = "ps", .usage = "[FLAGS]", .flags = {kFlags, kEverywhereFlags}},
-                   .summary = "List the sandboxes",
-                   .more = "-q prints ids only.",
-                   .run = ps};
+const Verb kPsVerb{
+    .grammar = {.verb = "ps", .usage = "[FLAGS]", .flags = {kFlags, kEverywhereFlags}},
+    .summary = "List the sandboxes",
+    .more = "-q prints ids only.",
+    .run = ps};
 
 }  // namespace atl::cli

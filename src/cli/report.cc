@@ -28,6 +28,16 @@ double start_ms(const Stages& stages) {
   return sum;
 }
 
+// What Atoll was doing, for messages that do not say so themselves.
+std::string_view doing_at(std::string_view stage) {
+  if (stage == "route" || stage == "intent" || stage == "create" || stage == "commit") {
+    return "creating the sandbox: ";
+  }
+  if (stage == "exec") return "running the command: ";
+  if (stage == "authenticate") return "signing in to the daemon: ";
+  return "";
+}
+
 bool has_colour() {
   const char* no = getenv("NO_COLOR");
   return no == nullptr || *no == '\0';
@@ -43,7 +53,8 @@ int exit_code_of(const Error& error) {
 }
 
 std::string to_text(const Error& error, std::string_view request_id) {
-  std::string text = "atoll: " + single_line(error.message()) + "\n";
+  std::string text =
+      fmt::format("atoll: {}{}\n", doing_at(error.stage()), single_line(error.message()));
   if (!error.hint().empty()) text += "  hint: " + single_line(error.hint()) + "\n";
   if (!request_id.empty()) text += fmt::format("  request: {}\n", single_line(request_id));
   return text;
@@ -82,7 +93,7 @@ std::string explain_end(const RunFacts& facts) {
   if (facts.reason == "signaled" && facts.signal != SIGINT && facts.signal != SIGPIPE) {
     const char* name = sigabbrev_np(facts.signal);
     return fmt::format("the command ended by signal {}",
-                       name != nullptr ? "SIG" + std::string(name) : fmt::to_string(facts.signal));
+                       name != nullptr ? "SIG" + std::string(name) : std::to_string(facts.signal));
   }
   return "";
 }
@@ -112,15 +123,15 @@ RunFacts facts_from(const json::Value& exit) {
   for (const json::Value& stage : list_at(exit, "stages")) {
     stages.push_back({text_at(stage, "name"), number_at(stage, "ms")});
   }
-  return RunFacts{.driver = text_at(exit, "driver"),
-                  .isolation = text_at(exit, "isolation"),
-                  .start_ms = start_ms(stages),
-                  .exit_code = static_cast<int>(number_at(exit, "exit_code")),
-                  .signal = static_cast<int>(number_at(exit, "signal")),
-                  .reason = text_at(exit, "reason"),
-                  .cpu_ms = number_at(exit, "usage.cpu_ms"),
-                  .peak_memory_bytes =
-                      static_cast<uint64_t>(number_at(exit, "usage.peak_memory_bytes"))};
+  return RunFacts{
+      .driver = text_at(exit, "driver"),
+      .isolation = text_at(exit, "isolation"),
+      .start_ms = start_ms(stages),
+      .exit_code = static_cast<int>(number_at(exit, "exit_code")),
+      .signal = static_cast<int>(number_at(exit, "signal")),
+      .reason = text_at(exit, "reason"),
+      .cpu_ms = number_at(exit, "usage.cpu_ms"),
+      .peak_memory_bytes = static_cast<uint64_t>(number_at(exit, "usage.peak_memory_bytes"))};
 }
 
 void tell(std::string_view line) {

@@ -17,10 +17,12 @@ constexpr int kExitAtollFailed = 125;
 constexpr int kExitRefused = 126;
 constexpr int kExitOutputGone = 141;  // as the shell shows a program that SIGPIPE ended
 
-// The exit code of a command line that failed before or outside the user's program: 2, 125, or 126 for a refusal.
+// The exit code of a command line that failed before or outside the user's program: 2, 125, or 126
+// for a refusal.
 int exit_code_of(const Error& error);
 
-// "atoll: what: why", the hint and the request's id below it. Whatever a guest or a server said is made printable.
+// "atoll: what: why", the hint and the request's id below it. Whatever a guest or a server said is
+// made printable.
 std::string to_text(const Error& error, std::string_view request_id);
 // {"ok":false,"error":{"code":…,"message":…,"stage":…,"hint":…,"request_id":…}}
 std::string to_json(const Error& error, std::string_view request_id);

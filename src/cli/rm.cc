@@ -22,7 +22,9 @@ Result<int> rm(Context& context) {
   }
   TRY(const auto client, Client::open(context));
   std::vector<std::string> sandboxes = args.words();
-  if (args.has("all")) { TRY(sandboxes, fetch_sandbox_ids(*client)); }
+  if (args.has("all")) {
+    TRY(sandboxes, fetch_sandbox_ids(*client));
+  }
   // Of all that were there a moment ago one may have ended by itself.
   const bool may_miss = args.has("force") || args.has("all");
 

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/driver_list.h"
@@ -36,7 +37,8 @@ struct Asked {
   Input input = Input::none;
 };
 
-Result<> settle_here(Context& context, SandboxAsked& asked, const std::vector<DriverOffer>& offers) {
+Result<> settle_here(Context& context, SandboxAsked& asked,
+                     const std::vector<DriverOffer>& offers) {
   TRY(const HereChoice choice, choose_here(*asked.here, asked.request, offers));
   if (!choice.notice.empty() && !context.quiet()) tell("atoll: " + choice.notice);
   return add_here(asked.request, choice.access);
@@ -49,7 +51,8 @@ int end(Context& context, const RunFacts& facts) {
 
 Result<int> run_embedded(Context& context, Asked asked) {
   TRY(const auto engine, context.program.open_engine());
-  if (asked.sandbox.here) TRY_OK(settle_here(context, asked.sandbox, offers_from(engine->drivers())));
+  if (asked.sandbox.here)
+    TRY_OK(settle_here(context, asked.sandbox, offers_from(engine->drivers())));
   LocalRun run;
   TRY(run.sandbox, to_request(std::move(asked.sandbox.request), api::Seat::local));
   run.exec.argv = context.args.command();
@@ -59,6 +62,9 @@ Result<int> run_embedded(Context& context, Asked asked) {
   run.exec.timeout = asked.exec.timeout;
   run.output = context.json() ? OutputTo::result : OutputTo::terminal;
   run.pass_stdin = asked.input == Input::forward;
+  if (run.pass_stdin && context.json()) {
+    TRY(run.input, read_stdin());
+  }
   TRY(const RunResult result, engine->run(std::move(run)));
   if (!context.json()) return end(context, facts_from(result));
   TRY_OK(print(to_json(result) + "\n"));
@@ -70,7 +76,10 @@ Result<int> run_remote(Context& context, Client& client, Asked asked) {
   TRY(WireExec exec, to_wire(context.args.command(), std::move(asked.exec)));
   StreamRequest request{.target = "/v1/runs", .input = asked.input};
   if (context.json()) {
-    if (asked.input == Input::forward) { TRY(exec.stdin_b64, read_stdin_base64()); }
+    if (asked.input == Input::forward) {
+      TRY(const std::string bytes, read_stdin());
+      exec.stdin_b64 = to_base64(bytes);
+    }
     const WireRun run{std::move(asked.sandbox.request), std::move(exec)};
     TRY(const std::string text, client.post(request.target, json::encode(run)));
     TRY_OK(print(text + "\n"));
@@ -94,9 +103,11 @@ Result<int> run_and_keep(Context& context, Client& client, Asked asked) {
 Result<int> run(Context& context) {
   const Args& args = context.args;
   if (args.command().empty()) {
-    return usage_error("there is no command to run").with_hint("for example: atoll run -- python3 -V");
+    return usage_error("there is no command to run")
+        .with_hint("for example: atoll run -- python3 -V");
   }
-  if (args.has("rm") && args.has("keep")) return usage_error("--rm and --keep contradict each other");
+  if (args.has("rm") && args.has("keep"))
+    return usage_error("--rm and --keep contradict each other");
   Asked asked;
   TRY(asked.sandbox, sandbox_from(args));
   TRY(asked.exec, exec_from(args));
@@ -124,9 +135,12 @@ const Verb kRunVerb{
                 .flags = {kSandboxFlags, kEnvFlags, kExecFlags, kFlags, kEverywhereFlags},
                 .tail = Tail::command},
     .summary = "Run a command in a fresh sandbox that is gone afterwards",
-    .more = "Works without a daemon. Stdin is passed to the command when it is not a terminal, or with -i.\n"
-            "--here shows the current directory copy-on-write where the driver can, else read-only; only\n"
-            "--here=rw lets the command change your files.",
+    .more =
+        "Works without a daemon. Stdin is passed to the command when it is not a terminal, or with "
+        "-i.\n"
+        "--here shows the current directory copy-on-write where the driver can, else read-only; "
+        "only\n"
+        "--here=rw lets the command change your files.",
     .run = run};
 
 }  // namespace atl::cli

@@ -14,7 +14,8 @@ namespace atl::cli {
 namespace {
 
 constexpr Flag kFlags[] = {
-    {"driver", 0, "NAME", "the driver; without it, the first that is strong enough (atoll drivers)"},
+    {"driver", 0, "NAME",
+     "the driver; without it, the first that is strong enough (atoll drivers)"},
     {"min-isolation", 0, "LEVEL", "the weakest allowed: none, process, container, sentry, vm"},
     {"profile", 0, "NAME", "a named recipe of settings"},
     {"name", 0, "NAME", "a name to call it by"},
@@ -25,7 +26,8 @@ constexpr Flag kFlags[] = {
     {"cpus", 0, "N", "at most this many processors: 0.5, 2"},
     {"pids", 0, "N", "at most this many processes"},
     {"disk", 0, "SIZE", "at most this much disk"},
-    {"volume", 'v', "SRC[:DST][:MODE]", "show a directory of the host; MODE is rw (default), ro or cow"},
+    {"volume", 'v', "SRC[:DST][:MODE]",
+     "show a directory of the host; MODE is rw (default), ro or cow"},
     {"here", 0, "MODE", "the current directory as the workspace: cow, ro or rw", "auto"},
 };
 
@@ -67,10 +69,18 @@ Result<std::map<std::string, std::string>> labels_from(const Args& args) {
 
 Result<Resources> resources_from(const Args& args) {
   Resources resources;
-  if (const auto text = args.find("memory")) { TRY(resources.memory_mb, parse_mib("memory", *text)); }
-  if (const auto text = args.find("disk")) { TRY(resources.disk_mb, parse_mib("disk", *text)); }
-  if (const auto text = args.find("cpus")) { TRY(resources.cpu, parse_number<double>("cpus", *text)); }
-  if (const auto text = args.find("pids")) { TRY(resources.pids, parse_number<int64_t>("pids", *text)); }
+  if (const auto text = args.find("memory")) {
+    TRY(resources.memory_mb, parse_mib("memory", *text));
+  }
+  if (const auto text = args.find("disk")) {
+    TRY(resources.disk_mb, parse_mib("disk", *text));
+  }
+  if (const auto text = args.find("cpus")) {
+    TRY(resources.cpu, parse_number<double>("cpus", *text));
+  }
+  if (const auto text = args.find("pids")) {
+    TRY(resources.pids, parse_number<int64_t>("pids", *text));
+  }
   return resources;
 }
 
@@ -89,8 +99,9 @@ Result<int64_t> parse_mib(std::string_view flag, std::string_view text) {
   if (!bytes) return usage_error(fmt::format("--{}: {}", flag, bytes.error().message()));
   constexpr int64_t kMib = 1 << 20;
   if (*bytes < kMib) {
-    return usage_error(fmt::format("--{}: {} is less than 1 MiB; sizes are in bytes without a unit: 256m",
-                                   flag, to_printable(text)));
+    return usage_error(
+        fmt::format("--{}: {} is less than 1 MiB; sizes are in bytes without a unit: 256m", flag,
+                    to_printable(text)));
   }
   return *bytes / kMib + (*bytes % kMib != 0 ? 1 : 0);
 }
@@ -118,7 +129,8 @@ Result<WireHostDir> parse_volume(std::string_view text) {
   if (parts[0].empty()) return bad("names no directory");
   if (parts.size() > 2) return bad("has too many parts");
   if (parts.size() == 2) {
-    if (!parts[1].starts_with('/')) return bad("has a second part that is neither an absolute path nor a mode");
+    if (!parts[1].starts_with('/'))
+      return bad("has a second part that is neither an absolute path nor a mode");
     dir.guest_path = parts[1];
   }
   TRY(dir.path, absolute(parts[0]));
@@ -134,8 +146,12 @@ Result<SandboxAsked> sandbox_from(const Args& args) {
   if (const auto text = args.find("min-isolation")) {
     TRY(request.min_isolation, parse_enum<Isolation>("min-isolation", *text));
   }
-  if (const auto text = args.find("ttl")) { TRY(request.ttl_s, parse_seconds("ttl", *text)); }
-  if (const auto text = args.find("idle")) { TRY(request.idle_s, parse_seconds("idle", *text)); }
+  if (const auto text = args.find("ttl")) {
+    TRY(request.ttl_s, parse_seconds("ttl", *text));
+  }
+  if (const auto text = args.find("idle")) {
+    TRY(request.idle_s, parse_seconds("idle", *text));
+  }
   TRY(auto labels, labels_from(args));
   if (!labels.empty()) request.labels = std::move(labels);
   TRY(const auto resources, resources_from(args));
@@ -147,7 +163,9 @@ Result<SandboxAsked> sandbox_from(const Args& args) {
     if (!request.host_dirs) request.host_dirs.emplace();
     request.host_dirs->push_back(std::move(dir));
   }
-  if (const auto mode = args.find("here")) { TRY(asked.here, parse_here(*mode)); }
+  if (const auto mode = args.find("here")) {
+    TRY(asked.here, parse_here(*mode));
+  }
   return asked;
 }
 

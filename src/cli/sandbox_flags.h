@@ -13,7 +13,8 @@ extern const std::span<const Flag> kSandboxFlags;
 
 struct SandboxAsked {
   WireCreate request;
-  // The current directory as the workspace. How it appears depends on what drivers can do: see here.h.
+  // The current directory as the workspace. How it appears depends on what drivers can do: see
+  // here.h.
   std::optional<Here> here;
 };
 

@@ -6,7 +6,8 @@ namespace atl::cli {
 namespace {
 
 constexpr Flag kFlags[] = {
-    {"listen", 0, "HOST:PORT", "where to serve the API; none = the Unix socket only (127.0.0.1:7070)"},
+    {"listen", 0, "HOST:PORT",
+     "where to serve the API; none = the Unix socket only (127.0.0.1:7070)"},
     {"user", 0, "NAME", "started as root: the user to become (atoll, if there is one)"},
 };
 
@@ -25,8 +26,11 @@ Result<int> serve(Context& context) {
 const Verb kServeVerb{
     .grammar = {.verb = "serve", .usage = "[FLAGS]", .flags = {kFlags, kEverywhereFlags}},
     .summary = "Serve the API until told to stop",
-    .more = "Everything is kept in the state directory: the first key in admin.key, the socket atoll.sock.\n"
-            "SIGTERM leaves every sandbox running for the next daemon; Ctrl-C and `atoll down` end them.",
+    .more =
+        "Everything is kept in the state directory: the first key in admin.key, the socket "
+        "atoll.sock.\n"
+        "SIGTERM leaves every sandbox running for the next daemon; Ctrl-C and `atoll down` end "
+        "them.",
     .run = serve};
 
 }  // namespace atl::cli

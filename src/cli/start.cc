@@ -16,12 +16,12 @@ Result<int> start(Context& context) {
 }  // namespace
 
 const Verb kStartVerb{.grammar = {.verb = "start",
-                                 .usage = "[FLAGS] BOX…",
-                                 .flags = {kEverywhereFlags},
-                                 .least_words = 1,
-                                 .most_words = kMostSandboxes},
-                     .summary = "Let stopped sandboxes run again",
-                     .more = "",
-                     .run = start};
+                                  .usage = "[FLAGS] BOX…",
+                                  .flags = {kEverywhereFlags},
+                                  .least_words = 1,
+                                  .most_words = kMostSandboxes},
+                      .summary = "Let stopped sandboxes run again",
+                      .more = "",
+                      .run = start};
 
 }  // namespace atl::cli

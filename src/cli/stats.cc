@@ -47,11 +47,10 @@ std::string table_of(const std::vector<Row>& rows) {
     const auto bytes = [&](std::string_view name) {
       return format_bytes(static_cast<uint64_t>(number_at(stats, name)));
     };
-    table.push_back({single_line(sandbox),
-                     std::to_string(static_cast<uint64_t>(number_at(stats, "processes"))),
-                     format_ms(number_at(stats, "cpu_ms")), bytes("memory_bytes"),
-                     bytes("workspace_bytes"),
-                     format_span(Millis(static_cast<int64_t>(number_at(stats, "age_ms"))))});
+    table.push_back(
+        {single_line(sandbox), std::to_string(static_cast<uint64_t>(number_at(stats, "processes"))),
+         format_ms(number_at(stats, "cpu_ms")), bytes("memory_bytes"), bytes("workspace_bytes"),
+         format_span(Millis(static_cast<int64_t>(number_at(stats, "age_ms"))))});
   }
   return format_table(table);
 }

@@ -35,16 +35,20 @@ net::ClientRequest to_request(const Client& client, StreamRequest stream,
   return request;
 }
 
-// Shared with the coroutines that it starts: whatever still waits when the stream has ended goes with the loop.
+// Shared with the coroutines that it starts: whatever still waits when the stream has ended goes
+// with the loop.
 class Follower final : public std::enable_shared_from_this<Follower> {
  public:
   Follower(Client& client, Input input)
       : client_(client),
         input_(input),
-        signals_(client.loop(), SIGINT, SIGTERM, SIGQUIT, SIGHUP),
+        signals_(client.loop(), SIGINT, SIGTERM, SIGQUIT),
         out_(client.loop().get_executor(), STDOUT_FILENO),
         err_(client.loop().get_executor(), STDERR_FILENO),
-        stdin_(client.loop()) {}
+        stdin_(client.loop()) {
+    boost::system::error_code ignored;
+    signals_.add(SIGHUP, ignored);
+  }
 
   Task<StreamEnd> follow(net::ClientRequest request) {
     const auto self = shared_from_this();
@@ -121,7 +125,8 @@ class Follower final : public std::enable_shared_from_this<Follower> {
     return sandbox_path(end_.sandbox, fmt::format("/processes/{}/{}", end_.process, rest));
   }
 
-  // Errors end it in silence: a command may stop reading whenever it likes, and how it ended is told by the stream.
+  // Errors end it in silence: a command may stop reading whenever it likes, and how it ended is
+  // told by the stream.
   static Task<> forward_stdin(std::shared_ptr<Follower> self) {
     auto request = self->client_.make_request(net::Method::post, self->process_path("stdin"));
     request.headers.add("Content-Type", "application/octet-stream");
@@ -161,7 +166,8 @@ class Follower final : public std::enable_shared_from_this<Follower> {
     if (number == SIGINT) ++interrupts_;
     if (interrupts_ > 2) _exit(128 + number);
     if (end_.process == 0) {
-      // Nothing runs yet that could take a signal; the daemon gives up what it is doing when we leave.
+      // Nothing runs yet that could take a signal; the daemon gives up what it is doing when we
+      // leave.
       if (call_) return call_->cancel();
       _exit(128 + number);
     }
@@ -210,7 +216,8 @@ Task<StreamEnd> read_start(Client& client, net::ClientRequest request) {
     CO_TRY(const auto piece, frames.next());
     if (!piece) continue;
     CO_TRY(const auto start, parse_answer(piece->bytes));
-    co_return StreamEnd{text_at(start, "sandbox"), static_cast<uint64_t>(number_at(start, "process")), {}};
+    co_return StreamEnd{
+        text_at(start, "sandbox"), static_cast<uint64_t>(number_at(start, "process")), {}};
   }
 }
 

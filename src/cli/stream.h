@@ -1,5 +1,5 @@
-// A command that runs in a daemon's sandbox as if it ran here: its output on our stdout and stderr, our stdin as its
-// stdin, and the signals that people send to stop a program passed on to it.
+// A command that runs in a daemon's sandbox as if it ran here: its output on our stdout and stderr,
+// our stdin as its stdin, and the signals that people send to stop a program passed on to it.
 //
 // The second Ctrl-C kills the command, the third leaves at once.
 #pragma once

@@ -31,7 +31,8 @@ bool is_this_host(std::string_view url) {
 }
 
 std::string read_key(const std::string& state_directory) {
-  auto text = os::read_file(AT_FDCWD, state_directory + "/" + std::string(kKeyFileName), kLargestKey);
+  auto text =
+      os::read_file(AT_FDCWD, state_directory + "/" + std::string(kKeyFileName), kLargestKey);
   if (!text) return "";
   while (!text->empty() && (text->back() == '\n' || text->back() == ' ')) text->pop_back();
   return *text;
@@ -40,7 +41,8 @@ std::string read_key(const std::string& state_directory) {
 bool answers(const std::string& state_directory) {
   auto directory = os::open_at(AT_FDCWD, state_directory, O_PATH | O_DIRECTORY);
   if (!directory) return false;
-  return os::connect_at(directory->get(), std::string(kSocketName), os::SocketKind::stream).has_value();
+  return os::connect_at(directory->get(), std::string(kSocketName), os::SocketKind::stream)
+      .has_value();
 }
 
 std::optional<std::string> non_empty(std::optional<std::string> value) {
@@ -82,7 +84,8 @@ Result<TargetSearch> find_target(const Args& args, const Environment& environmen
     Target target{.url = *url, .key = variable_key.value_or("")};
     const bool named = args.has("state") || non_empty(environment("ATOLL_STATE"));
     if (target.key.empty() && (named || is_this_host(*url))) {
-      if (const auto directory = state_directory_from(args, environment)) target.key = read_key(*directory);
+      if (const auto directory = state_directory_from(args, environment))
+        target.key = read_key(*directory);
     }
     return TargetSearch{.found = std::move(target), .socket = ""};
   }
@@ -94,7 +97,8 @@ Result<TargetSearch> find_target(const Args& args, const Environment& environmen
     // The URL form wants an absolute path.
     std::string path = search.socket;
     if (!path.starts_with('/')) {
-      const std::string here = std::unique_ptr<char, decltype(&free)>(get_current_dir_name(), &free).get();
+      const std::string here =
+          std::unique_ptr<char, decltype(&free)>(get_current_dir_name(), &free).get();
       path = here + "/" + path;
     }
     search.found = Target{.url = "unix:" + path, .key = variable_key.value_or("")};

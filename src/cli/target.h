@@ -2,7 +2,8 @@
 //
 //   --url, --state      win over the environment;
 //   ATOLL_URL           http://host:port, https://host, unix:/path/to/atoll.sock;
-//   ATOLL_STATE         the state directory whose daemon is meant; otherwise the user's own (default_state_directory()).
+//   ATOLL_STATE         the state directory whose daemon is meant; otherwise the user's own
+//   (default_state_directory()).
 #pragma once
 
 #include <functional>
@@ -38,8 +39,9 @@ struct TargetSearch {
   std::string socket;  // where nobody answered
 };
 
-// A URL is taken as it is; a socket is a target only if a daemon answers on it. The key is ATOLL_API_KEY or, for this
-// host or a state directory that was named, what its key file holds: a key never goes to a host that it is not for.
+// A URL is taken as it is; a socket is a target only if a daemon answers on it. The key is
+// ATOLL_API_KEY or, for this host or a state directory that was named, what its key file holds: a
+// key never goes to a host that it is not for.
 Result<TargetSearch> find_target(const Args& args, const Environment& environment);
 
 // What verbs say that need a daemon.

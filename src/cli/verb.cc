@@ -23,9 +23,9 @@ constexpr Flag kEverywhere[] = {
 };
 
 constexpr const Verb* kVerbs[] = {
-    &kRunVerb,  &kCreateVerb, &kExecVerb, &kPsVerb,    &kInspectVerb, &kLogsVerb,
-    &kStatsVerb, &kCpVerb,    &kStopVerb, &kStartVerb, &kRenewVerb,   &kRmVerb,
-    &kDownVerb, &kDriversVerb, &kServeVerb, &kVersionVerb,
+    &kRunVerb,   &kCreateVerb,  &kExecVerb,  &kPsVerb,      &kInspectVerb, &kLogsVerb,
+    &kStatsVerb, &kCpVerb,      &kStopVerb,  &kStartVerb,   &kRenewVerb,   &kRmVerb,
+    &kDownVerb,  &kDriversVerb, &kServeVerb, &kVersionVerb,
 };
 
 // Flags that every verb takes may also stand before the verb; they are then the verb's first.
@@ -92,8 +92,8 @@ constinit const std::span<const Flag> kEverywhereFlags = kEverywhere;
 std::span<const Verb* const> all_verbs() { return kVerbs; }
 
 const Verb* find_verb(std::string_view name) {
-  const auto found = std::ranges::find_if(
-      kVerbs, [&](const Verb* verb) { return verb->grammar.verb == name; });
+  const auto found =
+      std::ranges::find_if(kVerbs, [&](const Verb* verb) { return verb->grammar.verb == name; });
   return found != std::end(kVerbs) ? *found : nullptr;
 }
 
@@ -105,13 +105,15 @@ std::string describe(const Verb& verb) {
 }
 
 std::string describe_verbs() {
-  std::string text = "usage: atoll VERB [FLAGS] …\n\nRuns code that nobody vouched for in a sandbox.\n\n";
+  std::string text =
+      "usage: atoll VERB [FLAGS] …\n\nRuns code that nobody vouched for in a sandbox.\n\n";
   for (const Verb* verb : kVerbs) {
     text += fmt::format("  {:<9} {}\n", verb->grammar.verb, verb->summary);
   }
   return text +
          "\nEvery verb explains itself: atoll VERB --help\n\n"
-         "exit codes: the program's own; 124 timeout; 125 Atoll failed or refused; 126 denied or not\n"
+         "exit codes: the program's own; 124 timeout; 125 Atoll failed or refused; 126 denied or "
+         "not\n"
          "executable; 127 not found; 128+N ended by signal N; 2 usage\n";
 }
 
@@ -119,7 +121,8 @@ int run_command_line(Program& program, std::span<const std::string> arguments) {
   Split split = split_verb(arguments);
   if (split.verb.empty() || split.verb == "help") {
     const bool version = std::ranges::find(split.before, "--version") != split.before.end();
-    if (version && split.verb.empty()) return run_command_line(program, std::vector<std::string>{"version"});
+    if (version && split.verb.empty())
+      return run_command_line(program, std::vector<std::string>{"version"});
     if (!split.verb.empty()) return show_help(split.after.empty() ? "" : split.after.front());
     const bool asked = std::ranges::find(split.before, "--help") != split.before.end() ||
                        std::ranges::find(split.before, "-h") != split.before.end();
@@ -136,8 +139,10 @@ int run_command_line(Program& program, std::span<const std::string> arguments) {
   auto args = Args::parse(verb->grammar, split.before);
   if (!args) return fail(args.error(), "", asks_for_json(split.before));
   if (args->has("help")) return show_help(split.verb);
-  // The daemon logs; a command says what it has to say itself, unless somebody is looking for a fault.
-  if (verb != &kServeVerb && getenv("ATOLL_LOG") == nullptr) telemetry::set_level(telemetry::Level::error);
+  // The daemon logs; a command says what it has to say itself, unless somebody is looking for a
+  // fault.
+  if (verb != &kServeVerb && getenv("ATOLL_LOG") == nullptr)
+    telemetry::set_level(telemetry::Level::error);
 
   Context context{*args, program, ""};
   const auto code = verb->run(context);

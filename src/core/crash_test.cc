@@ -4,7 +4,7 @@
 // All that an operation does to the world goes through the store and the driver, so a death before
 // and after each of their calls is every death that there is. A second round also loses what was
 // handed to the store but not awaited.
-#include "core/engine_world.h"
+#include "core/engine_world_internal.h"
 
 namespace atl {
 namespace {

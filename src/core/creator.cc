@@ -283,7 +283,7 @@ void Creator::give_up(Plan& plan, Intent intent, const Error& why) {
   record->failure = why.message();
   record->ended_at = parts_.clock.wall();
   ++record->generation;
-  parts_.sandboxes.bury(record, "could not be made: " + why.message());
+  parts_.bury(record, "could not be made: " + why.message());
   std::vector<store::Change> more;
   if (plan.key) {
     parts_.idempotency.forget(*plan.key);

@@ -28,8 +28,9 @@ class Creator final {
   };
 
   // What was made for the same key or name before, or is being made; nullopt when there is nothing.
-  Task<std::optional<SandboxView>> find_made(const Caller& caller, const CreateRequest& request,
-                                             const std::optional<Idempotency>& idempotency);
+  Task<std::optional<SandboxView>> find_made(  // awaited at once
+      const Caller& caller, const CreateRequest& request,
+      const std::optional<Idempotency>& idempotency);
   Task<std::optional<SandboxView>> find_by_key(const Caller& caller,
                                                const Idempotency& idempotency);
   Task<SandboxView> join(RecordPtr record);

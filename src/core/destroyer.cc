@@ -95,7 +95,7 @@ Task<> Destroyer::finish(RecordPtr record, Intent intent, EndReason reason) {
   record->awaits_driver = false;
   ++record->generation;
   if (is_expiry(reason)) record->failure = "expired";
-  parts_.sandboxes.bury(record, is_expiry(reason) ? "has expired" : "was destroyed");
+  parts_.bury(record, is_expiry(reason) ? "has expired" : "was destroyed");
   if (is_expiry(reason)) parts_.metrics.expirations.at().add();
   telemetry::log_debug("sandbox destroyed",
                        {{"sandbox", record->id}, {"expired", is_expiry(reason)}});

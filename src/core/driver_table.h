@@ -28,6 +28,7 @@ class DriverTable final {
   // Asks every driver, or only those that did not answer last time.
   Task<> probe_all();
   Task<> probe_missing();
+  Task<> probe(DriverSlot& slot);
 
   DriverSlot* find(std::string_view name);
   // Code::unavailable when it is not configured any more or does not answer.
@@ -43,8 +44,6 @@ class DriverTable final {
                 const std::function<bool(const Capabilities&)>& can) const;
 
  private:
-  Task<> probe(DriverSlot& slot);
-
   std::vector<DriverSlot> slots_;
 };
 

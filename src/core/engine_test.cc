@@ -1,7 +1,7 @@
 // What the engine promises about making and finding sandboxes.
 #include "core/engine.h"
 
-#include "core/engine_world.h"
+#include "core/engine_world_internal.h"
 
 namespace atl {
 namespace {

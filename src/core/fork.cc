@@ -110,7 +110,7 @@ Task<> Changer::drop_children(RecordPtr parent, std::vector<RecordPtr> children,
     child->failure = why.message();
     child->ended_at = parts_.clock.wall();
     child->creation->end(why);
-    parts_.sandboxes.bury(child, "could not be made: " + why.message());
+    parts_.bury(child, "could not be made: " + why.message());
     parts_.journal.settle_later(child, Intent{child->run_intent, Op::fork},
                                 store::IntentState::failed, why.message());
   }

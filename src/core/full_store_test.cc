@@ -2,7 +2,7 @@
 // again afterwards.
 #include <boost/asio/post.hpp>
 
-#include "core/engine_world.h"
+#include "core/engine_world_internal.h"
 
 namespace atl {
 namespace {

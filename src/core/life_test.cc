@@ -1,6 +1,6 @@
 // What the engine promises about a sandbox between its beginning and its end.
 #include "core/engine.h"
-#include "core/engine_world.h"
+#include "core/engine_world_internal.h"
 
 namespace atl {
 namespace {

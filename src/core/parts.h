@@ -16,6 +16,12 @@ struct Parts {
   Parts(asio::any_io_executor on, store::Store& the_store, std::vector<EngineDriver> given,
         telemetry::Metrics& the_metrics, const Clock& the_clock, EngineOptions the_options);
 
+  // Out of every table; `epitaph` is what later lookups are told.
+  void bury(const RecordPtr& record, std::string epitaph) {
+    reaper.forget(*record);
+    sandboxes.bury(record, std::move(epitaph));
+  }
+
   asio::any_io_executor executor;
   store::Store& store;
   telemetry::Metrics& metrics;

@@ -16,20 +16,23 @@ void Reaper::schedule(const RecordPtr& record) {
   const auto deadline = record->deadline();
   if (!deadline) return;
   if (record->reaper_looks_at.count() != 0 && record->reaper_looks_at <= *deadline) return;
+  forget(*record);
   record->reaper_looks_at = *deadline;
-  const bool is_next = looks_.empty() || *deadline < looks_.top().at;
-  looks_.push({*deadline, record});
+  const bool is_next = looks_.empty() || *deadline < looks_.begin()->first.first;
+  looks_.emplace(Moment(*deadline, record->id), record);
   if (is_next && news_) std::exchange(news_, nullptr)->fire();
+}
+
+void Reaper::forget(SandboxRecord& record) {
+  looks_.erase(Moment(record.reaper_looks_at, record.id));
+  record.reaper_looks_at = Micros(0);
 }
 
 void Reaper::step() {
   const Micros now = clock_.boot();
-  while (!looks_.empty() && looks_.top().at <= now) {
-    const Look look = looks_.top();
-    looks_.pop();
-    const auto record = look.record.lock();
-    if (!record || record->reaper_looks_at != look.at) continue;  // gone, or looked at otherwise
-    record->reaper_looks_at = Micros(0);
+  while (!looks_.empty() && looks_.begin()->first.first <= now) {
+    const RecordPtr record = looks_.begin()->second;
+    forget(*record);
     const auto deadline = record->deadline();
     if (deadline && *deadline <= now) {
       expire_(record);
@@ -43,7 +46,8 @@ Task<> Reaper::run() {
   while (!stopping_) {
     step();
     Micros sleep = kLongestSleep;
-    if (!looks_.empty()) sleep = std::clamp(looks_.top().at - clock_.boot(), Micros(0), sleep);
+    if (!looks_.empty())
+      sleep = std::clamp(looks_.begin()->first.first - clock_.boot(), Micros(0), sleep);
     const auto news = std::make_shared<Event>(executor_);
     news_ = news;
     const auto most = std::chrono::ceil<Millis>(sleep);

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <functional>
-#include <queue>
+#include <map>
 
 #include "base/event.h"
 #include "core/sandbox_record.h"
@@ -24,6 +24,8 @@ class Reaper final {
 
   // To be called whenever the sandbox's deadline may have come nearer.
   void schedule(const RecordPtr& record);
+  // For a sandbox that has ended.
+  void forget(SandboxRecord& record);
   // Expires what is due now.
   void step();
 
@@ -32,16 +34,12 @@ class Reaper final {
   void stop();
 
  private:
-  struct Look {
-    Micros at;
-    std::weak_ptr<SandboxRecord> record;
-    bool operator>(const Look& other) const { return at > other.at; }
-  };
+  using Moment = std::pair<Micros, std::string>;  // and the id
 
   asio::any_io_executor executor_;
   const Clock& clock_;
   Expire expire_;
-  std::priority_queue<Look, std::vector<Look>, std::greater<>> looks_;
+  std::map<Moment, RecordPtr> looks_;
   std::shared_ptr<Event> news_;
   bool stopping_ = false;
 };

@@ -43,8 +43,18 @@ Task<> Recovery::load() {
     record->awaits_driver = true;
     parts_.sandboxes.insert(record);
   }
+  std::vector<store::Change> overtaken;
   for (const auto& intent : contents.pending) {
-    if (const auto record = parts_.sandboxes.find(intent.sandbox)) record->interrupted = intent;
+    const auto record = parts_.sandboxes.find(intent.sandbox);
+    if (!record) continue;
+    if (record->interrupted) {
+      // A later intent was begun, so this one had ended and only its end was not written.
+      overtaken.push_back(store::EndIntent{record->interrupted->id, IntentState::undone, {}});
+    }
+    record->interrupted = intent;
+  }
+  if (!overtaken.empty()) {
+    parts_.store.enqueue({store::Durability::boot, std::move(overtaken)}, {});
   }
   co_return Result<>();
 }
@@ -186,7 +196,7 @@ Task<> Recovery::end(RecordPtr record, State state, IntentState how, std::string
   record->failure = why == "has expired" ? "expired" : why;
   ++record->generation;
   telemetry::log_info("sandbox ended", {{"sandbox", record->id}, {"why", why}});
-  parts_.sandboxes.bury(record, std::move(why));
+  parts_.bury(record, std::move(why));
   Intent intent;
   if (record->interrupted) intent.id = record->interrupted->id;
   record->interrupted.reset();

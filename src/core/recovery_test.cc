@@ -1,7 +1,7 @@
 // What the engine promises about kill -9: a new daemon over the same store and the same hosts.
 #include "core/recovery.h"
 
-#include "core/engine_world.h"
+#include "core/engine_world_internal.h"
 
 namespace atl {
 namespace {
@@ -260,6 +260,32 @@ TEST_F(RecoveryTest, WhileADriverDoesNotAnswerItsSandboxesKeepTheirState) {
   world_.sweep();
 
   EXPECT_EQ(world_.exec(id, {"echo", "back"}), "back\n");
+}
+
+TEST_F(RecoveryTest, ADriverThatGoesAwayAndComesBackIsNoticed) {
+  world_.host().down();
+  world_.sweep();
+  EXPECT_FALSE(world_.engine().drivers()[0].available);
+  EXPECT_EQ(world_.create().error().code(), Code::unavailable);
+
+  world_.host().up();
+  world_.sweep();
+
+  EXPECT_TRUE(world_.engine().drivers()[0].available);
+  EXPECT_TRUE(world_.create());
+}
+
+TEST_F(RecoveryTest, AnIntentThatALaterOneOvertookIsClosed) {
+  const auto id = world_.create()->id;
+  store::Transaction transaction{store::Durability::boot,
+                                 {store::PutIntent{{.id = 101, .sandbox = id, .op = "stop"}},
+                                  store::PutIntent{{.id = 102, .sandbox = id, .op = "snapshot"}}}};
+  ASSERT_TRUE(world_.run(world_.store().commit(std::move(transaction))));
+
+  world_.restart();
+
+  EXPECT_EQ(world_.state_of(id), State::running);
+  EXPECT_THAT(world_.run(world_.store().load())->pending, IsEmpty());
 }
 
 TEST_F(RecoveryTest, WhatIsDestroyedWhileItsDriverIsAwayIsDestroyedWhenItIsBack) {

@@ -1,6 +1,6 @@
 #include "core/runs.h"
 
-#include "core/engine_world.h"
+#include "core/engine_world_internal.h"
 
 namespace atl {
 namespace {

@@ -43,7 +43,7 @@ Asked to_asked(const CreateRequest& request) {
 }
 
 std::optional<Micros> SandboxRecord::deadline() const {
-  if (is_doomed || state == State::stopping || state == State::destroyed) return std::nullopt;
+  if (is_doomed || ended_at || state == State::stopping) return std::nullopt;
   std::optional<Micros> earliest;
   if (expires_boot.count() != 0) earliest = expires_boot;
   if (idle && leases == 0 && state == State::running) {

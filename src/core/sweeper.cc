@@ -59,7 +59,7 @@ Task<> Sweeper::compare(DriverSlot& slot, Orphans orphans) {
   if (!listed) {
     telemetry::log_warn("driver cannot list its sandboxes",
                         {{"driver", slot.driver->name()}, {"why", listed.error().message()}});
-    co_return Result<>();
+    co_return co_await parts_.drivers.probe(slot);
   }
 
   const std::set<std::string> there(listed->begin(), listed->end());

@@ -113,7 +113,9 @@ class FakeDriver final : public Driver {
     host_->driver_ = this;
   }
   ~FakeDriver() override {
-    if (host_->driver_ == this) host_->driver_ = nullptr;
+    if (host_->driver_ != this) return;
+    host_->driver_ = nullptr;
+    host_->forget_waiters();
   }
 
   std::string_view name() const override { return host_->name(); }
@@ -215,6 +217,11 @@ Task<> FakeHost::enter(std::string call, std::string id) {
 Task<> FakeHost::leave(std::string call) {
   if (!on_step) co_return Result<>();
   co_return co_await on_step(call + " after");
+}
+
+void FakeHost::forget_waiters() {
+  holds_.clear();
+  for (const auto& [id, box] : boxes) box->forget_waiters();
 }
 
 void FakeHost::end_unheard(const std::string& id) { boxes.at(id)->end_processes(); }

@@ -46,6 +46,7 @@ struct FakeBox {
 
   // Whoever waits for one of its processes is told that the sandbox went away.
   void end_processes();
+  void forget_waiters();
 };
 
 class FakeHost final {
@@ -104,6 +105,8 @@ class FakeHost final {
   // What every call goes through first: journal, faults, holds.
   Task<> enter(std::string call, std::string id);
   Task<> leave(std::string call);
+  // Those who wait die with their loop, and the host outlives it.
+  void forget_waiters();
 
   std::string name_;
   bool down_ = false;

@@ -40,6 +40,10 @@ void FakeBox::end_processes() {
   }
 }
 
+void FakeBox::forget_waiters() {
+  for (auto& [number, process] : processes) process->changed = nullptr;
+}
+
 namespace {
 
 Error gone_error(const FakeBox& box) {
@@ -95,6 +99,7 @@ class FakeClient final : public Process {
   Task<ProcessEvent> next() override {
     const auto process = process_;
     for (;;) {
+      if (interrupted_) co_return Error(Code::cancelled, "nobody follows the process any more");
       if (out_at_ < process->out.size()) co_return take(Stream::out, process->out, out_at_);
       if (err_at_ < process->err.size()) co_return take(Stream::err, process->err, err_at_);
       if (process->gone) {
@@ -112,6 +117,11 @@ class FakeClient final : public Process {
       const auto changed = process->changed;
       CO_TRY_OK(co_await changed->wait());
     }
+  }
+
+  void interrupt() override {
+    interrupted_ = true;
+    if (const auto changed = std::exchange(process_->changed, nullptr)) changed->fire();
   }
 
   Task<> write_stdin(std::string bytes) override {
@@ -136,6 +146,7 @@ class FakeClient final : public Process {
   }
 
   std::shared_ptr<FakeProcess> process_;
+  bool interrupted_ = false;
   uint64_t out_at_;
   uint64_t err_at_;
   StdioMode stdio_;

@@ -40,6 +40,8 @@ class Process {
   // The next thing that happened; ExitStatus is the last, and asking further is an error. Output that is not asked for
   // slows the process down, never fills our memory.
   virtual Task<ProcessEvent> next() = 0;
+  // Makes a next() that waits, and every later one, answer Code::cancelled: for a reader whose own client has left.
+  virtual void interrupt() = 0;
   // Waits while the process does not read.
   virtual Task<> write_stdin(std::string bytes) = 0;
   virtual Task<> close_stdin() = 0;

@@ -160,7 +160,8 @@ Task<Message> AgentConnection::receive(uint32_t number) {
   const auto found = channels_.find(number);
   if (found == channels_.end()) co_return Error(Code::internal, "no such channel");
   const auto channel = found->second;
-  while (channel->messages.empty()) {
+  while (channel->messages.empty() || channel->interrupted) {
+    if (channel->interrupted) co_return Error(Code::cancelled, "nobody follows the process any more");
     if (!open_) co_return gone();
     channel->arrived.reset();
     co_await channel->arrived.wait();
@@ -168,6 +169,13 @@ Task<Message> AgentConnection::receive(uint32_t number) {
   Message message = std::move(channel->messages.front());
   channel->messages.pop_front();
   co_return message;
+}
+
+void AgentConnection::interrupt(uint32_t number) {
+  const auto found = channels_.find(number);
+  if (found == channels_.end()) return;
+  found->second->interrupted = true;
+  found->second->arrived.set();
 }
 
 void AgentConnection::grant(uint32_t number, uint64_t bytes) {

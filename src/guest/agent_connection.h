@@ -29,6 +29,7 @@ struct Channel {
   std::deque<Message> messages;
   net::Event arrived;
   uint64_t credit = 0;  // what the agent may still send
+  bool interrupted = false;
 };
 
 class AgentConnection final : public std::enable_shared_from_this<AgentConnection> {
@@ -48,6 +49,8 @@ class AgentConnection final : public std::enable_shared_from_this<AgentConnectio
   void post(FrameType type, uint32_t channel, std::string body);
   // The next frame on a channel; Code::unavailable once the connection is gone and nothing is left.
   Task<Message> receive(uint32_t channel);
+  // Whoever waits for this channel gets Code::cancelled, now and later.
+  void interrupt(uint32_t channel);
   void grant(uint32_t channel, uint64_t bytes);
   void close_channel(uint32_t channel);
 

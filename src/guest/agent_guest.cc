@@ -90,6 +90,7 @@ class AgentProcess final : public Process {
     if (ended_) co_return Error(Code::internal, "the process has ended");
     auto message = co_await connection_->receive(channel_);
     if (!message) {
+      if (message.error().code() == Code::cancelled) co_return std::move(message).error();
       ended_ = true;
       co_return ProcessEvent(lost());
     }
@@ -118,10 +119,14 @@ class AgentProcess final : public Process {
     }
   }
 
+  void interrupt() override { connection_->interrupt(channel_); }
+
   Task<> write_stdin(std::string bytes) override {
-    const std::string body = encode(StdinData{started_.process, bytes});
-    auto written = co_await connection_->call(FrameType::stdin_data, body);
-    if (!written) co_return std::move(written).error();
+    for (size_t at = 0; at < bytes.size(); at += kDataPiece) {
+      const std::string body = encode(StdinData{started_.process, std::string_view(bytes).substr(at, kDataPiece)});
+      auto written = co_await connection_->call(FrameType::stdin_data, body);
+      if (!written) co_return std::move(written).error();
+    }
     co_return Result<>();
   }
 

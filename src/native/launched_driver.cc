@@ -3,7 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <set>
+#include <algorithm>
+#include <map>
 
 #include "guest/agent_guest.h"
 #include "native/landlock.h"
@@ -25,8 +26,9 @@ Result<Fd> memory_file(const std::string& bytes) {
   return fd;
 }
 
-// Which sandboxes' agents live, as far as the launcher has told. Shared by the driver and its handles.
-using LiveSet = std::set<std::string>;
+// Which sandboxes' agents live, as far as the launcher has told, and when their time is up (zero = never, or not known).
+// Shared by the driver and its handles.
+using LiveSet = std::map<std::string, Micros>;
 
 class LaunchedSandbox final : public Sandbox {
  public:
@@ -50,7 +52,9 @@ class LaunchedSandbox final : public Sandbox {
 
   Task<> renew(Micros expires_at) override {
     RenewRequest request{id_, static_cast<uint64_t>(expires_at.count())};
-    co_return co_await launcher_.renew(std::move(request));
+    CO_TRY_OK(co_await launcher_.renew(std::move(request)));
+    if (is_running()) (*live_)[id_] = expires_at;
+    co_return Result<>();
   }
 
   Task<> destroy() override {
@@ -104,7 +108,7 @@ class LaunchedDriver final : public Driver {
     for (auto& mount : spec.mounts) directories.push_back(std::move(mount.directory));
     CO_TRY(auto socket, co_await launcher_.create(std::move(request), std::move(config_file), std::move(directories)));
     CO_TRY(auto stream, net::adopt_socket(executor_, std::move(socket)));
-    live_->insert(spec.id);
+    live_->insert_or_assign(spec.id, spec.expires_at);
     auto sandbox = std::make_unique<LaunchedSandbox>(executor_, launcher_, spec.id, live_, std::move(stream));
     auto greeted = co_await sandbox->guest().greet();
     if (!greeted) {
@@ -121,15 +125,22 @@ class LaunchedDriver final : public Driver {
     CO_TRY(auto stream, net::adopt_socket(executor_, std::move(socket)));
     auto sandbox = std::make_unique<LaunchedSandbox>(executor_, launcher_, id, live_, std::move(stream));
     CO_TRY_OK(co_await sandbox->guest().greet());
-    live_->insert(id);
+    live_->try_emplace(id);
     co_return std::move(sandbox);
   }
 
   Task<std::vector<std::string>> list() override {
+    const LiveSet before = *live_;
     CO_TRY(auto rows, co_await launcher_.list());
     std::vector<std::string> ids;
     for (auto& row : rows) {
       if (row.driver == options_.name) ids.push_back(std::move(row.id));
+    }
+    // One that ended while the launcher itself was dead was never told of.
+    for (const auto& [id, expires_at] : before) {
+      if (std::ranges::find(ids, id) != ids.end()) continue;
+      const bool was_due = expires_at.count() > 0 && expires_at <= system_clock().boot();
+      on_event({id, was_due ? EndCause::expiry : EndCause::death});
     }
     co_return ids;
   }

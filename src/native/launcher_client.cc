@@ -26,6 +26,7 @@ namespace {
 constexpr auto kAnswerPatience = std::chrono::seconds(60);
 constexpr auto kConnectPatience = std::chrono::seconds(10);
 constexpr auto kConnectPause = std::chrono::milliseconds(2);
+constexpr int kMostSuccessors = 3;
 constexpr auto kLeavePatience = std::chrono::seconds(3);
 
 Error gone() {
@@ -53,13 +54,14 @@ Result<pid_t> spawn_launcher(const std::string& program, std::vector<std::string
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, log, 1);
   posix_spawn_file_actions_adddup2(&actions, log, 2);
-  // First out of the way, then into place: a target may be another's source.
-  constexpr int kAside = 100;
+  // By copies above the places that they go to: a place may be the number of one that is still to be moved.
+  constexpr int kAside = 16;
   const int count = static_cast<int>(descriptors.size());
+  std::vector<Fd> copies;
   for (int i = 0; i < count; ++i) {
-    posix_spawn_file_actions_adddup2(&actions, descriptors[static_cast<size_t>(i)], kAside + i);
+    copies.emplace_back(fcntl(descriptors[static_cast<size_t>(i)], F_DUPFD_CLOEXEC, kAside));
+    posix_spawn_file_actions_adddup2(&actions, copies.back().get(), 3 + i);
   }
-  for (int i = 0; i < count; ++i) posix_spawn_file_actions_adddup2(&actions, kAside + i, 3 + i);
   posix_spawn_file_actions_addclosefrom_np(&actions, 3 + count);
 
   std::vector<char*> argv;
@@ -293,15 +295,22 @@ Task<Answer> LauncherClient::Impl::exchange(Operation operation, std::string bod
   pending[number] = waiting;
   std::vector<int> numbers;
   for (const auto& descriptor : descriptors) numbers.push_back(descriptor.get());
-  for (;;) {
-    const auto through = socket;
-    if (!through) co_return gone();
-    auto sent = os::send_some(through->native_handle(), packet, numbers);
+  auto through = socket;
+  for (int successors = 0;;) {
+    const bool is_connected = through && through == socket;
+    Result<size_t> sent = gone();
+    if (is_connected) sent = os::send_some(through->native_handle(), packet, numbers);
     if (sent) break;
-    if (sent.error().os_errno() != EAGAIN) {
+    if (!is_connected || sent.error().os_errno() != EAGAIN) {
+      // The launcher died before it saw anything of this request, so that its successor can be asked instead.
+      if (is_connected) disconnect();
       pending.erase(number);
-      disconnect();
-      co_return gone();
+      if (operation == Operation::hello || ++successors > kMostSuccessors) co_return gone();
+      CO_TRY_OK(co_await ensure_connected());
+      through = socket;
+      waiting = std::make_shared<Pending>(executor);
+      pending[number] = waiting;
+      continue;
     }
     boost::system::error_code failure;
     co_await through->async_wait(asio::posix::stream_descriptor::wait_write,

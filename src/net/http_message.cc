@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ids.h"
+
 namespace atl::net {
 namespace {
 
@@ -337,7 +339,10 @@ Response make_problem(int status, Code code, std::string_view detail) {
   append_json_string(body, reason_phrase(status));
   body += fmt::format(R"(,"status":{},"code":"{}","detail":)", status, to_string(code));
   append_json_string(body, detail);
-  body += "}";
+  // Also what never reached a handler can be named in a report.
+  const std::string request_id = make_request_id();
+  response.headers.add("X-Request-Id", request_id);
+  body += fmt::format(R"(,"retryable":{},"request_id":"{}"}})", is_retryable(code), request_id);
   return response;
 }
 

@@ -80,11 +80,15 @@ TEST(PercentCoding, GoesBothWays) {
   EXPECT_EQ(percent_decode(percent_encode(odd)).value(), odd);
 }
 
-TEST(Problem, EscapesItsDetail) {
+TEST(Problem, EscapesItsDetailAndNamesTheRequest) {
   const Response problem = make_problem(400, Code::invalid_argument, "a \"quote\"\n");
+  const std::string id(problem.headers.get("X-Request-Id"));
 
+  EXPECT_FALSE(id.empty());
   EXPECT_EQ(problem.body, R"({"type":"about:blank","title":"Bad Request","status":400,)"
-                          R"("code":"invalid_argument","detail":"a \"quote\"\u000a"})");
+                          R"("code":"invalid_argument","detail":"a \"quote\"\u000a",)"
+                          R"("retryable":false,"request_id":")" +
+                              id + "\"}");
 }
 
 }  // namespace

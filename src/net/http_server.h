@@ -24,21 +24,21 @@ struct ServerLimits {
   size_t header_bytes = 64 * 1024;  // request line and fields → 431
   size_t header_count = 128;        // → 431
   size_t target_bytes = 32 * 1024;  // → 414
-  size_t body_bytes =
-      16 * 1024 * 1024;       // what read_body() takes when the handler names no limit → 413
+  // What read_body() takes when the handler names no limit → 413.
+  size_t body_bytes = 16 * 1024 * 1024;
   size_t connections = 4096;  // beyond: 503 and close
-  std::chrono::milliseconds header_timeout{
-      10'000};  // from the first byte of a request to the last of its head
+  // From the first byte of a request to the last of its head.
+  std::chrono::milliseconds header_timeout{10'000};
   std::chrono::milliseconds idle_timeout{75'000};  // between requests, and before the first
   // A body may make us wait this long in all, plus a second for every `body_bytes_per_second` that
   // came.
   std::chrono::milliseconds body_patience{30'000};
   size_t body_bytes_per_second = 1024;
   std::chrono::milliseconds write_timeout{30'000};  // for every 256 KiB of an answer
-  size_t discard_bytes =
-      256 * 1024;  // of a body that the handler did not read; beyond, the connection closes
-  std::chrono::milliseconds linger{
-      2'000};  // how long a refused client may go on sending so that it sees the answer
+  // Of a body that the handler did not read; beyond, the connection closes.
+  size_t discard_bytes = 256 * 1024;
+  // How long a refused client may go on sending so that it sees the answer.
+  std::chrono::milliseconds linger{2'000};
 };
 
 class ServerConnection;

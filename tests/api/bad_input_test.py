@@ -5,20 +5,18 @@ import os
 import socket
 import unittest
 
-from live import Daemon, census
+from live import Daemon
 
 
 class BadInput(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.before = census()
         cls.daemon = Daemon().start()
         cls.box = cls.daemon.create(driver="subprocess")
 
     @classmethod
     def tearDownClass(cls):
-        cls.daemon.end()
-        assert cls.before == census(), (cls.before, census())
+        cls.daemon.end()  # asserts that nothing is left
 
     def tearDown(self):
         self.assertEqual(self.daemon.exec(self.box, "echo", "alive")["stdout"], "alive\n")

@@ -6,7 +6,7 @@ import signal
 import tempfile
 import unittest
 
-from live import ATOLL, LIBEXEC, Daemon, census, is_alive, wait_until
+from live import ATOLL, LIBEXEC, Daemon, is_alive, wait_until
 
 BOXES = 50
 # Counts as fast as a pipe takes it for a moment, then slowly: the ring must hold every line.
@@ -15,7 +15,6 @@ COUNTER = "i=0; while :; do echo $i; i=$((i+1)); sleep 0.05; done"
 
 class Restart(unittest.TestCase):
     def setUp(self):
-        self.before = census()
         self.daemon = Daemon().start()
         self.boxes = {}
         for number in range(BOXES):
@@ -24,8 +23,7 @@ class Restart(unittest.TestCase):
             self.boxes[box] = self.daemon.start_process(box, "sh", "-c", COUNTER)
 
     def tearDown(self):
-        self.daemon.end()
-        self.assertEqual(self.before, census())
+        self.daemon.end()  # asserts that nothing is left
 
     def counted(self, box):
         """How far a counter got; fails if any line of its output is missing, doubled or out of order."""
@@ -111,7 +109,6 @@ class Restart(unittest.TestCase):
 
 class TimeToLive(unittest.TestCase):
     def test_holds_while_the_daemon_is_away(self):
-        before = census()
         daemon = Daemon().start()
         box = daemon.create(driver="subprocess", ttl_s=2)
         process = daemon.start_process(box, "sleep", "600")
@@ -122,7 +119,6 @@ class TimeToLive(unittest.TestCase):
         daemon.start()
         self.assertIn(daemon.call("GET", f"/v1/sandboxes/{box}").json.get("state", "gone"), ("destroyed", "gone"))
         daemon.end()
-        self.assertEqual(before, census())
 
 
 if __name__ == "__main__":

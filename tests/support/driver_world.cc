@@ -16,7 +16,9 @@ namespace {
 constexpr auto kLook = std::chrono::milliseconds(2);
 constexpr auto kLeavePatience = std::chrono::seconds(15);
 
-bool is_launcher(const CountedProcess& process) { return process.command.starts_with("atoll-launcher "); }
+bool is_launcher(const CountedProcess& process) {
+  return process.command.starts_with("atoll-launcher ");
+}
 
 }  // namespace
 
@@ -83,8 +85,10 @@ bool DriverWorld::eventually(const std::function<bool()>& holds, Millis most) {
     loop_.restart();
     while (loop_.run_one_until(next_look) != 0) {
     }
-    const auto left = std::chrono::duration_cast<Micros>(next_look - std::chrono::steady_clock::now());
-    if (left.count() > 0) usleep(static_cast<useconds_t>(left.count()));  // an idle loop returns at once
+    const auto left =
+        std::chrono::duration_cast<Micros>(next_look - std::chrono::steady_clock::now());
+    if (left.count() > 0)
+      usleep(static_cast<useconds_t>(left.count()));  // an idle loop returns at once
   }
 }
 

@@ -3,8 +3,8 @@
 //   TRY(auto world, DriverWorld::open("subprocess"));
 //   auto box = world->run(world->driver().create(std::move(spec)));
 //
-// Sandboxes live under a kept launcher in a temporary run directory. When the world ends it ends them, waits until the
-// launcher has left and says what would not go.
+// Sandboxes live under a kept launcher in a temporary run directory. When the world ends it ends
+// them, waits until the launcher has left and says what would not go.
 #pragma once
 
 #include <memory>
@@ -34,7 +34,8 @@ class DriverWorld final : public DriverListener {
   const std::string& root() const { return root_.path(); }
   std::string run_directory() const { return root_ / "run"; }
 
-  // Runs a task to its end. A task that takes longer than `most` is given up with Code::deadline_exceeded.
+  // Runs a task to its end. A task that takes longer than `most` is given up with
+  // Code::deadline_exceeded.
   template <typename T>
   Result<T> run(Task<T> task, Millis most = std::chrono::seconds(60)) {
     const auto kept = std::make_shared<detail::Kept<T>>();
@@ -50,9 +51,11 @@ class DriverWorld final : public DriverListener {
   // Looks again and again, with the loop running in between; false if it did not come true in time.
   bool eventually(const std::function<bool()>& holds, Millis most = std::chrono::seconds(20));
 
-  // What happens to a daemon that is killed and comes back: every connection ends, a new client and a new driver find
-  // what is there. Handles to sandboxes must be gone before.
+  // What happens to a daemon that is killed and comes back: every connection ends, a new client and
+  // a new driver find what is there. Handles to sandboxes must be gone before.
   Result<> restart();
+  // The client goes and does not come back; sandboxes stay.
+  void leave() { disconnect(); }
 
   struct Ended {
     std::string id;

@@ -18,9 +18,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kLargestProcFile = 4 << 20;
+constexpr pid_t kKernelThreads = 2;
 
 std::string read_proc(pid_t pid, const char* name) {
-  return os::read_file(AT_FDCWD, "/proc/" + std::to_string(pid) + "/" + name, kLargestProcFile).value_or("");
+  return os::read_file(AT_FDCWD, "/proc/" + std::to_string(pid) + "/" + name, kLargestProcFile)
+      .value_or("");
 }
 
 std::string link_of(const fs::path& path) {
@@ -39,7 +41,9 @@ std::vector<std::string> descriptors_of(const std::string& process) {
 }
 
 bool touches(pid_t pid, const std::string& root) {
-  const auto in_root = [&](const std::string& text) { return text.find(root) != std::string::npos; };
+  const auto in_root = [&](const std::string& text) {
+    return text.find(root) != std::string::npos;
+  };
   if (in_root(read_proc(pid, "cmdline")) || in_root(read_proc(pid, "environ"))) return true;
   if (in_root(link_of("/proc/" + std::to_string(pid) + "/cwd"))) return true;
   return std::ranges::any_of(descriptors_of(std::to_string(pid)), in_root);
@@ -63,7 +67,9 @@ std::vector<CountedProcess> HostCensus::processes_of(const std::string& root) {
   const auto all = os::all_processes();
   std::set<pid_t> members;
   for (const auto& process : all) {
-    if (process.state != 'Z' && process.pid != getpid() && touches(process.pid, root)) members.insert(process.pid);
+    const bool is_kernels = process.pid == kKernelThreads || process.parent == kKernelThreads;
+    if (process.state == 'Z' || process.pid == getpid() || is_kernels) continue;
+    if (touches(process.pid, root)) members.insert(process.pid);
   }
   for (bool grown = true; grown;) {
     grown = false;
@@ -91,7 +97,8 @@ HostCensus HostCensus::take(const std::string& root) {
 
   std::set<std::string> names;
   std::error_code failure;
-  for (fs::recursive_directory_iterator it(root, failure), end; !failure && it != end; it.increment(failure)) {
+  for (fs::recursive_directory_iterator it(root, failure), end; !failure && it != end;
+       it.increment(failure)) {
     found["files"].insert(it->path().string().substr(root.size()));
     names.insert(it->path().filename().string());
   }
@@ -113,7 +120,8 @@ HostCensus HostCensus::take(const std::string& root) {
 
 std::string HostCensus::since(const HostCensus& before) const {
   static const std::multiset<std::string> kNone;
-  const auto of = [](const HostCensus& census, const std::string& kind) -> const std::multiset<std::string>& {
+  const auto of = [](const HostCensus& census,
+                     const std::string& kind) -> const std::multiset<std::string>& {
     const auto it = census.found_.find(kind);
     return it == census.found_.end() ? kNone : it->second;
   };

@@ -4,7 +4,8 @@
 //   …
 //   EXPECT_EQ(HostCensus::take(root.path()).since(before), "");
 //
-// "Of ours" means: belonging to the directory `root`. Other tests, and other people's sandboxes, may run beside us.
+// "Of ours" means: belonging to the directory `root`. Other tests, and other people's sandboxes,
+// may run beside us.
 #pragma once
 
 #include <sys/types.h>
@@ -26,8 +27,9 @@ class HostCensus final {
  public:
   static HostCensus take(const std::string& root);
 
-  // Processes that hold, stand in, or carry in their environment or arguments a path below `root`, and everything
-  // below those; without this process, and without zombies, which an init that does not reap would keep for ever.
+  // Processes that hold, stand in, or carry in their environment or arguments a path below `root`,
+  // and everything below those; without this process, and without zombies, which an init that does
+  // not reap would keep for ever.
   static std::vector<CountedProcess> processes_of(const std::string& root);
 
   // One line per difference ("processes: + atoll-agent"), empty if there is none.

@@ -101,6 +101,8 @@ class Daemon:
             self.process.send_signal(signal.SIGINT)
             self.process.wait(timeout=30)
         wait_until(lambda: not self.launchers(), "the launcher leaves")
+        left = census(self.directory)
+        assert left == NOTHING, f"something is left: {left}"
         shutil.rmtree(self.directory)
 
     # Asking it.
@@ -226,18 +228,30 @@ def descriptors_of(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
-def census():
-    """What the host has of ours and of everybody's; equal before and after means that nothing was left."""
-    marked = []
-    for pid in all_pids():
-        with contextlib.suppress(OSError):
-            if is_alive(pid) and b"ATOLL_SANDBOX_ID=" in pathlib.Path(f"/proc/{pid}/environ").read_bytes():
-                marked.append(pid)
-    cgroups = sum(len(directories) for _, directories, _ in os.walk("/sys/fs/cgroup"))
+def belongs_to(pid, root):
+    """Whether a process holds, stands in, or carries in its environment or arguments a path below `root`."""
+    with contextlib.suppress(OSError):
+        if not is_alive(pid) or pid == os.getpid():
+            return False
+        for name in ("environ", "cmdline"):
+            if root.encode() in pathlib.Path(f"/proc/{pid}/{name}").read_bytes():
+                return True
+        links = [f"/proc/{pid}/cwd", *(f"/proc/{pid}/fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd"))]
+        return any(os.readlink(link).startswith(root) for link in links)
+    return False
+
+
+def census(root):
+    """What of ours is on the host: everything that has to do with the directory `root`. Others may be at work beside us.
+
+    Zombies do not count: where nobody reaps orphans they stay for ever, whatever we do.
+    """
+    boxes = [name for _, directories, _ in os.walk("/sys/fs/cgroup") for name in directories if name.startswith("sbx")]
     return {
-        "companions": sorted(pid for pid in all_pids() if (name_of(pid) or "").startswith("atoll")),
-        "marked processes": sorted(marked),
-        "mounts": len(pathlib.Path("/proc/self/mountinfo").read_text().splitlines()),
-        "cgroups": cgroups,
-        "temporary files": sorted(name for name in os.listdir(tempfile.gettempdir()) if name.startswith("atoll")),
+        "processes": sorted((name_of(pid), pid) for pid in all_pids() if belongs_to(pid, root)),
+        "mounts": [line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if root in line],
+        "cgroups": sorted(boxes),
     }
+
+
+NOTHING = {"processes": [], "mounts": [], "cgroups": []}

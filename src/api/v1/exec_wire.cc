@@ -68,8 +68,8 @@ Result<ExecPlan> to_plan(WireExec wire) {
   plan.request.timeout = Millis(timeout);
   TRY(const int64_t limit, in_range("output_limit", wire.output_limit, 0, kLargestOutputLimit));
   plan.request.output_limit = static_cast<uint64_t>(limit);
-  TRY(const int64_t keep, in_range("max_output_bytes", wire.max_output_bytes,
-                                   int64_t{kDefaultKeep}, int64_t{kMostKeep}));
+  TRY(const int64_t keep, in_range("max_output_bytes", wire.max_output_bytes, int64_t{kDefaultKeep},
+                                   int64_t{kMostKeep}));
   plan.keep = static_cast<size_t>(keep);
   auto checked = check_exec(plan.request);
   if (!checked) return std::move(checked).error().at_stage("request");

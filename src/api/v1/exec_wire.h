@@ -55,11 +55,13 @@ enum class Truncated : uint8_t { no, yes };
 void append_exit(ObjectWriter& object, const ExitStatus& status, Truncated truncated);
 void append_run_facts(ObjectWriter& object, const RunFacts& facts);
 
-// As stdout, or stdout_b64 when it is not UTF-8. A cut in the middle of a character does not make text binary.
+// As stdout, or stdout_b64 when it is not UTF-8. A cut in the middle of a character does not make
+// text binary.
 void append_output(ObjectWriter& object, std::string_view name, std::string_view bytes,
                    Truncated truncated);
 
-// How many bytes at the end are the beginning of a UTF-8 character whose rest is yet to come: 0 to 3.
+// How many bytes at the end are the beginning of a UTF-8 character whose rest is yet to come: 0
+// to 3.
 size_t unfinished_tail(std::string_view bytes);
 
 }  // namespace atl::api::v1

@@ -121,7 +121,8 @@ Task<> read_file(Call& call) {
     CO_TRY(auto piece, co_await reader->read(0, kPiece));
     if (!piece.empty()) co_return co_await send_unsized(call, *reader, std::move(piece));
   }
-  // Without validators nobody can know whether If-Range still holds, so such a client gets everything.
+  // Without validators nobody can know whether If-Range still holds, so such a client gets
+  // everything.
   const auto& asked = call.request().headers;
   const auto header = asked.contains("If-Range") ? std::nullopt : asked.find("Range");
   const auto choice = choose_range(header, size);
@@ -156,15 +157,14 @@ Task<> write_file(Call& call) {
   CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
   const auto how = parents.value_or(true) ? Parents::create : Parents::must_exist;
   CO_TRY(const auto writer, co_await lease->open_write(std::move(path), mode, how));
+  std::string buffer(kPiece, '\0');
   uint64_t total = 0;
   for (;;) {
-    std::string piece(kPiece, '\0');
-    CO_TRY(const size_t got, co_await call.exchange().read_body_some(piece.data(), piece.size()));
+    CO_TRY(const size_t got, co_await call.exchange().read_body_some(buffer.data(), kPiece));
     if (got == 0) break;
     total += got;
     if (total > most) co_return too_large;
-    piece.resize(got);
-    CO_TRY_OK(co_await writer->write(std::move(piece)));
+    CO_TRY_OK(co_await writer->write(buffer.substr(0, got)));
   }
   CO_TRY(const auto info, co_await writer->commit());
   std::string json;

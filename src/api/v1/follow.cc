@@ -1,10 +1,10 @@
 #include "api/v1/follow.h"
 
-#include <boost/asio/this_coro.hpp>
 #include <csignal>
 
+#include <boost/asio/this_coro.hpp>
+
 #include "api/parameters.h"
-#include "api/v1/stop.h"
 
 namespace atl::api::v1 {
 namespace {
@@ -15,13 +15,13 @@ constexpr size_t kStdinPiece = 64 * 1024;
 struct Attendance {
   bool client_gone = false;
   bool feeding = false;
-  std::shared_ptr<Stop> pumping = std::make_shared<Stop>();
+  std::shared_ptr<Process> process;
   std::optional<ExitStatus> status;
 
-  // A process whose output nobody takes stands still, and then does not read its stdin either: so the pump goes on,
-  // without a client, as long as stdin is being fed.
+  // A process whose output nobody takes stands still, and then does not read its stdin either: so
+  // the pump goes on, without a client, as long as stdin is being fed.
   void stop_if_unattended() {
-    if (client_gone && !feeding) pumping->stop();
+    if (client_gone && !feeding) process->interrupt();
   }
 };
 
@@ -74,6 +74,7 @@ Task<ExitStatus> follow(Call& call, Followed followed, OutputSink& sink) {
   const auto executor = co_await asio::this_coro::executor;
   const auto attendance = std::make_shared<Attendance>();
   const auto process = std::move(followed.process);
+  attendance->process = process;
 
   if (!followed.stdin_bytes.empty()) {
     attendance->feeding = true;
@@ -92,7 +93,7 @@ Task<ExitStatus> follow(Call& call, Followed followed, OutputSink& sink) {
 
   auto begun = co_await sink.start({call.sandbox(), process->id(), process->pid()});
   if (!begun) attendance->client_gone = true;
-  CO_TRY_OK(co_await run_until(attendance->pumping, pump(process, sink, attendance)));
+  CO_TRY_OK(co_await pump(process, sink, attendance));
   if (attendance->client_gone) co_return Error(Code::cancelled, "the client went away");
   co_return *attendance->status;
 }

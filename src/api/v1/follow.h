@@ -1,4 +1,5 @@
-// Follows one process for a client: output to the client, stdin to the process, and what to do when the client leaves.
+// Follows one process for a client: output to the client, stdin to the process, and what to do when
+// the client leaves.
 #pragma once
 
 #include <memory>
@@ -20,8 +21,9 @@ struct Followed {
   AfterStdin after_stdin = AfterStdin::close;
 };
 
-// Returns the status when the process has ended, and an error when nobody follows it any more: a kept process then goes
-// on, all of `stdin_bytes` included. `sink` gets start, output and gaps; its end is the caller's to tell.
+// Returns the status when the process has ended, and an error when nobody follows it any more: a
+// kept process then goes on, all of `stdin_bytes` included. `sink` gets start, output and gaps; its
+// end is the caller's to tell.
 Task<ExitStatus> follow(Call& call, Followed followed, OutputSink& sink);
 
 }  // namespace atl::api::v1

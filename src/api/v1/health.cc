@@ -1,4 +1,5 @@
-// The daemon itself: is it there, is it ready, what does it count, which version is it, and its end.
+// The daemon itself: is it there, is it ready, what does it count, which version is it, and its
+// end.
 #include "api/body.h"
 #include "api/object_writer.h"
 #include "api/v1/handlers.h"

@@ -37,7 +37,7 @@ Task<> answer_view(Call& call, SandboxView view) {
 using Verb = Task<SandboxView> (Engine::*)(Caller, std::string);
 
 Task<> change(Call& call, Verb verb) {
-  CO_TRY([[maybe_unused]] const auto nothing, co_await read_json<WireNothing>(call, kMostJson));
+  CO_TRY([[maybe_unused]] const auto nothing, co_await read_optional_json<WireNothing>(call));
   CO_TRY(auto view, co_await (call.engine().*verb)(call.caller(), call.sandbox()));
   co_return co_await answer_view(call, std::move(view));
 }
@@ -51,7 +51,7 @@ Task<> pause_sandbox(Call& call) { return change(call, &Engine::pause); }
 Task<> resume_sandbox(Call& call) { return change(call, &Engine::resume); }
 
 Task<> renew_sandbox(Call& call) {
-  CO_TRY(const auto wire, co_await read_json<WireRenew>(call, kMostJson));
+  CO_TRY(const auto wire, co_await read_optional_json<WireRenew>(call));
   std::optional<std::chrono::seconds> ttl;
   if (wire.ttl_s) ttl = std::chrono::seconds(*wire.ttl_s);
   CO_TRY(auto view, co_await call.engine().renew(call.caller(), call.sandbox(), ttl));
@@ -65,7 +65,7 @@ Task<> resize_sandbox(Call& call) {
 }
 
 Task<> snapshot_sandbox(Call& call) {
-  CO_TRY(auto wire, co_await read_json<WireSnapshot>(call, kMostJson));
+  CO_TRY(auto wire, co_await read_optional_json<WireSnapshot>(call));
   std::string name = std::move(wire.name).value_or("");
   CO_TRY(const auto snapshot,
          co_await call.engine().snapshot(call.caller(), call.sandbox(), std::move(name)));
@@ -77,11 +77,11 @@ Task<> snapshot_sandbox(Call& call) {
 }
 
 Task<> fork_sandbox(Call& call) {
-  CO_TRY(const auto wire, co_await read_json<WireFork>(call, kMostJson));
+  CO_TRY(const auto wire, co_await read_optional_json<WireFork>(call));
   const uint64_t count = wire.count.value_or(1);
   if (count < 1 || count > kMostForks) {
-    co_return Error(Code::invalid_argument, "count: it is between 1 and " +
-                                                std::to_string(kMostForks))
+    co_return Error(Code::invalid_argument,
+                    "count: it is between 1 and " + std::to_string(kMostForks))
         .at_stage("request");
   }
   CO_TRY(const auto views, co_await call.engine().fork(call.caller(), call.sandbox(), count));

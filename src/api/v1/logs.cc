@@ -2,7 +2,6 @@
 #include "api/parameters.h"
 #include "api/v1/handlers.h"
 #include "api/v1/process_choice.h"
-#include "api/v1/stop.h"
 
 namespace atl::api::v1 {
 namespace {
@@ -23,9 +22,9 @@ struct LogRequest {
   WireStream wanted = WireStream::all;
   std::optional<uint64_t> tail;  // lines; nullopt = all that is kept
   bool follow = false;
-  // Where what was kept at the time of asking ends.
-  uint64_t out_end = 0;
-  uint64_t err_end = 0;
+  // What was kept at the time of asking.
+  uint64_t out_first = 0, out_end = 0;
+  uint64_t err_first = 0, err_end = 0;
 };
 
 // The last `count` lines; a last line need not be ended.
@@ -47,10 +46,11 @@ void keep_tail(std::string& kept, std::string_view bytes) {
   if (kept.size() > 2 * kMostTail) kept.erase(0, kept.size() - kMostTail);
 }
 
-// Reads on until what was there at the time of asking has been told, or with `follow` until the process ends.
+// Reads on until what was there at the time of asking has been told, or with `follow` until the
+// process ends.
 Task<> tell(Call& call, LogRequest asked) {
-  uint64_t out_at = shows(asked.wanted, Stream::out) ? 0 : asked.out_end;
-  uint64_t err_at = shows(asked.wanted, Stream::err) ? 0 : asked.err_end;
+  uint64_t out_at = asked.out_first;
+  uint64_t err_at = asked.err_first;
   std::string kept;
   bool in_past = true;
   for (;;) {
@@ -101,16 +101,15 @@ Task<> read_logs(Call& call) {
   asked.out_end = info.stdout_end;
   asked.err_end = info.stderr_end;
   // Of a stream that is not wanted nothing has to come.
-  const ResumeFrom from{shows(asked.wanted, Stream::out) ? info.stdout_first : info.stdout_end,
-                        shows(asked.wanted, Stream::err) ? info.stderr_first : info.stderr_end};
-  CO_TRY(asked.process, co_await lease->attach(info.id, from));
+  asked.out_first = shows(asked.wanted, Stream::out) ? info.stdout_first : info.stdout_end;
+  asked.err_first = shows(asked.wanted, Stream::err) ? info.stderr_first : info.stderr_end;
+  CO_TRY(asked.process, co_await lease->attach(info.id, {asked.out_first, asked.err_first}));
 
-  const auto stop = std::make_shared<Stop>();
-  call.exchange().on_closed([stop] { stop->stop(); });
+  call.exchange().on_closed([process = asked.process] { process->interrupt(); });
   auto headers = call.headers("text/plain; charset=utf-8");
   headers.add("X-Atoll-Process", std::to_string(info.id));
   CO_TRY_OK(co_await call.begin(std::move(headers)));
-  co_return co_await run_until(stop, tell(call, std::move(asked)));
+  co_return co_await tell(call, std::move(asked));
 }
 
 }  // namespace atl::api::v1

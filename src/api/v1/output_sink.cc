@@ -228,9 +228,14 @@ class Frames final : public OutputSink {
   // Header and payload leave in one write, and the payload is not copied on the way.
   Task<> send(FrameKind kind, std::string_view payload) {  // awaited at once
     const auto size = static_cast<uint32_t>(payload.size());
-    const char header[8] = {static_cast<char>(kind),       0, 0, 0,
-                            static_cast<char>(size >> 24), static_cast<char>(size >> 16),
-                            static_cast<char>(size >> 8),  static_cast<char>(size)};
+    const char header[8] = {static_cast<char>(kind),
+                            0,
+                            0,
+                            0,
+                            static_cast<char>(size >> 24),
+                            static_cast<char>(size >> 16),
+                            static_cast<char>(size >> 8),
+                            static_cast<char>(size)};
     co_return co_await call_.exchange().write(std::string_view(header, sizeof header), payload);
   }
 

@@ -1,8 +1,9 @@
-// Where the story of one process goes: one JSON answer at its end, or a stream of lines or frames while it runs.
+// Where the story of one process goes: one JSON answer at its end, or a stream of lines or frames
+// while it runs.
 //
 // application/x-ndjson: a line each, {"type":"start"|"stdout"|"stderr"|"gap"|"exit"|"error", …}.
-// application/vnd.atoll.stream: frames of 8 bytes {u8 kind, three zeros, u32 big-endian length} and `length` bytes; kinds
-// are in FrameKind. Anything else that a client accepts gets JSON.
+// application/vnd.atoll.stream: frames of 8 bytes {u8 kind, three zeros, u32 big-endian length} and
+// `length` bytes; kinds are in FrameKind. Anything else that a client accepts gets JSON.
 #pragma once
 
 #include <memory>

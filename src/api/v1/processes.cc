@@ -1,13 +1,13 @@
 // /v1/sandboxes/{id}/processes: what runs and ran, and the way back to it.
-#include <boost/asio/this_coro.hpp>
 #include <csignal>
+
+#include <boost/asio/this_coro.hpp>
 
 #include "api/body.h"
 #include "api/parameters.h"
 #include "api/v1/follow.h"
 #include "api/v1/handlers.h"
 #include "api/v1/process_choice.h"
-#include "api/v1/stop.h"
 
 namespace atl::api::v1 {
 namespace {
@@ -55,11 +55,10 @@ struct SignalName {
   int number;
 };
 constexpr SignalName kSignals[] = {
-    {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT},   {"ABRT", SIGABRT},
-    {"KILL", SIGKILL}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2},   {"PIPE", SIGPIPE},
-    {"ALRM", SIGALRM}, {"TERM", SIGTERM}, {"CHLD", SIGCHLD},   {"CONT", SIGCONT},
-    {"STOP", SIGSTOP}, {"TSTP", SIGTSTP}, {"WINCH", SIGWINCH}, {"TTIN", SIGTTIN},
-    {"TTOU", SIGTTOU}, {"URG", SIGURG},   {"TRAP", SIGTRAP},   {"SEGV", SIGSEGV},
+    {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"ABRT", SIGABRT}, {"KILL", SIGKILL},
+    {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"PIPE", SIGPIPE}, {"ALRM", SIGALRM}, {"TERM", SIGTERM},
+    {"CHLD", SIGCHLD}, {"CONT", SIGCONT}, {"STOP", SIGSTOP}, {"TSTP", SIGTSTP}, {"WINCH", SIGWINCH},
+    {"TTIN", SIGTTIN}, {"TTOU", SIGTTOU}, {"URG", SIGURG},   {"TRAP", SIGTRAP}, {"SEGV", SIGSEGV},
 };
 
 Result<int> to_signal(const json::Value& value) {
@@ -78,7 +77,8 @@ Result<int> to_signal(const json::Value& value) {
       .at_stage("request");
 }
 
-// Whoever is attached and does not read slows the process down; so what it says meanwhile is read and dropped.
+// Whoever is attached and does not read slows the process down; so what it says meanwhile is read
+// and dropped.
 Task<> drain(std::shared_ptr<Process> process) {
   for (;;) {
     CO_TRY(const auto event, co_await process->next());
@@ -87,12 +87,11 @@ Task<> drain(std::shared_ptr<Process> process) {
 }
 
 Task<> copy_stdin(Call& call, Process& process) {
+  std::string buffer(kStdinPiece, '\0');
   for (;;) {
-    std::string piece(kStdinPiece, '\0');
-    CO_TRY(const size_t got, co_await call.exchange().read_body_some(piece.data(), piece.size()));
+    CO_TRY(const size_t got, co_await call.exchange().read_body_some(buffer.data(), kStdinPiece));
     if (got == 0) co_return Result<>();
-    piece.resize(got);
-    CO_TRY_OK(co_await process.write_stdin(std::move(piece)));
+    CO_TRY_OK(co_await process.write_stdin(buffer.substr(0, got)));
   }
 }
 
@@ -154,12 +153,11 @@ Task<> write_stdin(Call& call) {
   const std::shared_ptr<Process> process = std::move(attached);
 
   const auto executor = co_await asio::this_coro::executor;
-  const auto draining = std::make_shared<Stop>();
-  spawn(executor, run_until(draining, drain(process)), [lease](Result<>) {});
+  spawn(executor, drain(process), [lease](Result<>) {});
   call.exchange().wait_for_body_forever();
   auto copied = co_await copy_stdin(call, *process);
   if (copied && eof.value_or(true)) copied = co_await process->close_stdin();
-  draining->stop();
+  process->interrupt();
   if (!copied) co_return std::move(copied).error().with("writing stdin");
   co_return co_await call.answer_nothing();
 }

@@ -68,9 +68,9 @@ Task<> run(Call& call) {
   const auto sink = make_sink(call, reply, plan->keep);
   // The whole answer goes through the same teller: the client is told process and pid either way.
   const auto teller = std::make_shared<Teller>(*sink);
-  auto result = co_await call.engine().run(call.caller(), *std::move(request),
-                                           std::move(plan->request),
-                                           std::move(plan->stdin_bytes), teller, stop);
+  auto result =
+      co_await call.engine().run(call.caller(), *std::move(request), std::move(plan->request),
+                                 std::move(plan->stdin_bytes), teller, stop);
   if (!result) co_return co_await sink->fail(std::move(result).error());
   co_return co_await sink->end(result->exec.status, facts_of(*result));
 }

@@ -43,8 +43,8 @@ Task<> create_sandbox(Call& call) {
     idempotency = Idempotency{std::string(*key), hash_of(wire)};
   }
   CO_TRY(auto request, to_request(std::move(wire), call.visitor().seat));
-  CO_TRY(const auto view, co_await call.engine().create(call.caller(), std::move(request),
-                                                        std::move(idempotency)));
+  CO_TRY(const auto view,
+         co_await call.engine().create(call.caller(), std::move(request), std::move(idempotency)));
   net::Response response;
   response.status = view.was_there ? 200 : 201;
   response.headers = call.headers("application/json");

@@ -15,8 +15,9 @@
 namespace atl::native {
 namespace {
 
-// Well above the places that the agent expects, so that moving them there overwrites none that is still to be moved.
+// Above the places that the agent expects; from here on the kernel picks numbers that are free.
 constexpr int kAside = 64;
+constexpr int kMostDescriptors = kAgentFirstMount - kAgentConnection + static_cast<int>(kMostMounts);
 
 struct AgentPlan {
   int program;
@@ -36,10 +37,15 @@ become_agent(AgentPlan* plan) {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   // Away from the launcher's session: a terminal's Ctrl-C and hang-up are not for sandboxes.
   setsid();
-  bool fine = true;
-  const int program = fcntl(plan->program, F_DUPFD, kAside + 64);
-  for (int i = 0; i < plan->count && fine; ++i) fine = dup2(plan->sources[i], kAside + i) >= 0;
-  for (int i = 0; i < plan->count && fine; ++i) fine = dup2(kAside + i, kAgentConnection + i) >= 0;
+  // Out of the way first: a place may be the number of a descriptor that is still to be moved.
+  int aside[kMostDescriptors];
+  bool fine = plan->count <= kMostDescriptors;
+  for (int i = 0; i < plan->count && fine; ++i) {
+    aside[i] = fcntl(plan->sources[i], F_DUPFD, kAside);
+    fine = aside[i] >= 0;
+  }
+  const int program = fine ? fcntl(plan->program, F_DUPFD, kAside) : -1;
+  for (int i = 0; i < plan->count && fine; ++i) fine = dup2(aside[i], kAgentConnection + i) >= 0;
   if (fine && program >= 0) {
     syscall(SYS_close_range, static_cast<unsigned>(kAgentConnection + plan->count), static_cast<unsigned>(program - 1), 0U);
     syscall(SYS_close_range, static_cast<unsigned>(program + 1), ~0U, 0U);

@@ -134,7 +134,11 @@ Result<> Launcher::watch_signals() {
         on_agent_ended(id);
       } else {
         waitpid(pid, nullptr, WNOHANG);
-        if (removers_.contains(pid)) on_removed(pid);
+        if (removers_.contains(pid)) {
+          on_removed(pid);
+        } else {
+          kill_inherited();  // what it left has come to us in turn
+        }
       }
       ended.si_pid = 0;
     }
@@ -383,7 +387,10 @@ void Launcher::on_agent_ended(const std::string& id) {
     left_nothing = waitpid(box.record.pid, &status, WNOHANG) == box.record.pid && WIFEXITED(status) &&
                    WEXITSTATUS(status) == kAgentLeftNothing;
   }
-  if (!left_nothing) kill_stragglers(id);
+  if (!left_nothing) {
+    kill_stragglers(id);
+    kill_inherited();
+  }
   if (!box.ending) {
     log("the agent of " + id + " died");
     tell_all({id, EndCause::death});
@@ -393,6 +400,16 @@ void Launcher::on_agent_ended(const std::string& id) {
   box.ending = true;
   box.kill_at = Micros(0);
   remove_box(box);
+}
+
+// As a subreaper we are given the children of an agent that was killed. They are found here even if they shed their
+// mark, or were just being executed when somebody looked for it.
+void Launcher::kill_inherited() {
+  for (const auto& process : os::all_processes()) {
+    if (process.parent != getpid() || process.state == 'Z' || removers_.contains(process.pid)) continue;
+    const auto is_agent = [&](const auto& box) { return box.second->record.pid == process.pid; };
+    if (std::ranges::none_of(boxes_, is_agent)) kill(process.pid, SIGKILL);
+  }
 }
 
 void Launcher::remove_box(Box& box) {

@@ -69,6 +69,7 @@ class Launcher final {
   void destroy_box(Client* client, uint32_t request, Box& box);
   void begin_ending(Box& box);
   void on_agent_ended(const std::string& id);
+  void kill_inherited();
   void remove_box(Box& box);
   void remove_directory(const std::string& id);
   void on_removed(pid_t worker);

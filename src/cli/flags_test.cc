@@ -1,0 +1,146 @@
+#include <gmock/gmock.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/exec_flags.h"
+#include "cli/sandbox_flags.h"
+
+namespace atl::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
+
+Args parse(std::vector<std::string> arguments) {
+  auto args = Args::parse({.verb = "run",
+                           .usage = "",
+                           .flags = {kSandboxFlags, kEnvFlags, kExecFlags},
+                           .tail = Tail::command},
+                          arguments);
+  EXPECT_TRUE(args) << args.error().message();
+  return *std::move(args);
+}
+
+TEST(SandboxFlags, SizesAndTimesBecomeWhatTheApiTakes) {
+  const auto asked = sandbox_from(parse({"--memory", "256m", "--disk=1g", "--cpus", "0.5", "--pids",
+                                         "64", "--ttl", "2h", "--idle", "1500ms"}));
+
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->request.resources->memory_mb, 256);
+  EXPECT_EQ(asked->request.resources->disk_mb, 1024);
+  EXPECT_EQ(asked->request.resources->cpu, 0.5);
+  EXPECT_EQ(asked->request.resources->pids, 64);
+  EXPECT_EQ(asked->request.ttl_s, 7200);
+  EXPECT_EQ(asked->request.idle_s, 2);
+}
+
+TEST(SandboxFlags, WhatIsNotAskedForIsLeftOut) {
+  const auto asked = sandbox_from(parse({}));
+
+  ASSERT_TRUE(asked);
+  EXPECT_FALSE(asked->request.driver);
+  EXPECT_FALSE(asked->request.resources);
+  EXPECT_FALSE(asked->request.labels);
+  EXPECT_FALSE(asked->here);
+}
+
+TEST(SandboxFlags, ASizeWithoutAUnitIsInBytesAndTooSmallIsSaidSo) {
+  const auto small = parse_mib("memory", "512");
+  const auto rounded = parse_mib("memory", "1048577");
+
+  ASSERT_FALSE(small);
+  EXPECT_THAT(small.error().message(), HasSubstr("less than 1 MiB"));
+  EXPECT_EQ(*rounded, 2);
+}
+
+TEST(SandboxFlags, NonsenseIsAUsageErrorThatNamesTheFlag) {
+  for (const auto& [flag, value] :
+       std::vector<std::pair<std::string, std::string>>{{"--cpus", "many"},
+                                                        {"--cpus", "-1"},
+                                                        {"--pids", "1.5"},
+                                                        {"--ttl", "soon"},
+                                                        {"--ttl", "0"},
+                                                        {"--memory", "huge"},
+                                                        {"--min-isolation", "total"},
+                                                        {"--label", "novalue"},
+                                                        {"--here=cwo", ""}}) {
+    const auto args = value.empty() ? parse({flag}) : parse({flag, value});
+    const auto asked = sandbox_from(args);
+
+    ASSERT_FALSE(asked) << flag << " " << value;
+    EXPECT_TRUE(is_usage_error(asked.error())) << flag;
+    EXPECT_THAT(asked.error().message(), HasSubstr(flag.substr(0, flag.find('='))));
+  }
+}
+
+TEST(SandboxFlags, ALevelNearlyRightGetsASuggestion) {
+  const auto asked = sandbox_from(parse({"--min-isolation", "contianer"}));
+
+  ASSERT_FALSE(asked);
+  EXPECT_THAT(asked.error().message(), HasSubstr("did you mean container?"));
+}
+
+TEST(Volume, HasDockersForms) {
+  const auto plain = parse_volume("/tmp");
+  const auto read_only = parse_volume("/tmp:ro");
+  const auto moved = parse_volume("/tmp:/data");
+  const auto both = parse_volume("/tmp:/data:cow");
+
+  ASSERT_TRUE(plain && read_only && moved && both);
+  EXPECT_EQ(plain->path, "/tmp");
+  EXPECT_EQ(plain->access, HostAccess::rw);
+  EXPECT_FALSE(plain->guest_path);
+  EXPECT_EQ(read_only->access, HostAccess::ro);
+  EXPECT_EQ(moved->guest_path, "/data");
+  EXPECT_EQ(both->access, HostAccess::cow);
+}
+
+TEST(Volume, OddFormsAreExplained) {
+  EXPECT_FALSE(parse_volume(""));
+  EXPECT_FALSE(parse_volume(":/data"));
+  EXPECT_FALSE(parse_volume("/tmp:data"));
+  EXPECT_FALSE(parse_volume("/tmp:/a:/b:ro"));
+  EXPECT_THAT(parse_volume("/no/such/place").error().message(), HasSubstr("No such file"));
+}
+
+TEST(Env, AValueMayHoldAnythingAndANameAloneTakesOurs) {
+  setenv("ATOLL_TEST_VALUE", "from here", 1);
+  unsetenv("ATOLL_TEST_MISSING");
+
+  const auto env = env_from(
+      parse({"-e", "A=b=c", "-e", "ATOLL_TEST_VALUE", "-e", "ATOLL_TEST_MISSING", "-e", "E="}));
+
+  ASSERT_TRUE(env);
+  EXPECT_THAT(*env,
+              ElementsAre(Pair("A", "b=c"), Pair("ATOLL_TEST_VALUE", "from here"), Pair("E", "")));
+}
+
+TEST(Env, AFileHasLinesCommentsAndNames) {
+  Variables env;
+
+  const auto added = add_env_file(env, "# comment\n\nA=1\r\n  B=two words \n", "file");
+
+  ASSERT_TRUE(added);
+  EXPECT_THAT(env, ElementsAre(Pair("A", "1"), Pair("B", "two words ")));
+}
+
+TEST(Env, ABadLineIsNamedByItsNumberAndNotShown) {
+  Variables env;
+
+  const auto added = add_env_file(env, "A=1\n=secret\n", "vars");
+
+  ASSERT_FALSE(added);
+  EXPECT_THAT(added.error().message(), HasSubstr("vars:2"));
+  EXPECT_THAT(added.error().message(), Not(HasSubstr("secret")));
+}
+
+TEST(Exec, TimeoutsArePositive) {
+  EXPECT_EQ(exec_from(parse({"--timeout", "250ms"}))->timeout, Millis(250));
+  EXPECT_FALSE(exec_from(parse({"--timeout", "0"})));
+  EXPECT_FALSE(exec_from(parse({"--timeout", "later"})));
+}
+
+}  // namespace
+}  // namespace atl::cli

@@ -1,0 +1,50 @@
+// The files of a daemon's sandbox, a file or a directory level at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "cli/client.h"
+#include "driver/guest.h"
+
+namespace atl::cli {
+
+struct RemoteEntry {
+  std::string name;
+  FileKind kind = FileKind::other;
+  uint64_t size = 0;
+  uint32_t mode = 0;  // permission bits
+  std::string link_target;
+};
+
+// Called with the number of bytes that have gone through since the last time.
+using OnBytes = std::function<void(uint64_t bytes)>;
+
+class RemoteFiles final {
+ public:
+  RemoteFiles(Client& client, std::string sandbox)
+      : client_(client), sandbox_(std::move(sandbox)) {}
+
+  // Nullopt when there is nothing of that name.
+  Result<std::optional<RemoteEntry>> find(const std::string& path);
+  // Refuses names that would lead out of the directory that they are copied to: a guest chose them.
+  Result<std::vector<RemoteEntry>> list(const std::string& path);
+  Result<> make_directory(const std::string& path);
+  // Reads `fd` to its end. A size that is known lets a file that shrinks meanwhile fail instead of
+  // arriving cut.
+  Result<> upload(int fd, std::optional<uint64_t> size, const std::string& path, uint32_t mode,
+                  const OnBytes& on_bytes);
+  Result<> download(const std::string& path, int fd, const OnBytes& on_bytes);
+
+ private:
+  std::string target(std::string_view what, const std::string& path) const;
+
+  Client& client_;
+  std::string sandbox_;
+};
+
+}  // namespace atl::cli

@@ -1,0 +1,192 @@
+// /v1/sandboxes: what a client is told about sandboxes.
+#include "tests/api/api_world.h"
+
+namespace atl {
+namespace {
+
+using net::Method;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::SizeIs;
+
+class SandboxesTest : public ::testing::Test {
+ protected:
+  size_t count(std::string target) {
+    return world_.get(std::move(target)).json().at("sandboxes").as_array().size();
+  }
+
+  ApiWorld world_;
+};
+
+TEST_F(SandboxesTest, CreateTellsEverythingThatWasPromised) {
+  const auto answer = world_.post("/v1/sandboxes", R"({"name":"web","user_id":"u1","ttl_s":60,
+    "idle_s":30,"labels":{"a":"b"},"env":{"TOKEN":"hush"},"resources":{"memory_mb":64}})");
+
+  ASSERT_EQ(answer.status, 201) << answer.body;
+  EXPECT_THAT(answer["id"], MatchesRegex("sbx[a-z0-9]+"));
+  EXPECT_EQ(answer["name"], "web");
+  EXPECT_EQ(answer["state"], "running");
+  EXPECT_EQ(answer["driver"], "fake");
+  EXPECT_EQ(answer["isolation"], "container");
+  EXPECT_EQ(answer["placement"], "host");
+  EXPECT_EQ(answer["profile"], "default");
+  EXPECT_EQ(answer["user_id"], "u1");
+  EXPECT_EQ(answer["created_at"], "2023-11-14T22:13:20.000Z");
+  EXPECT_EQ(answer["expires_at"], "2023-11-14T22:14:20.000Z");
+  EXPECT_EQ(answer["idle_s"], "30");
+  EXPECT_EQ(answer["labels"], R"({"a":"b"})");
+  EXPECT_EQ(answer["resources"], R"({"memory_mb":64})");
+  EXPECT_THAT(answer.json().at("stages").as_array(), SizeIs(4));
+  EXPECT_EQ(answer.header("Location"), "/v1/sandboxes/" + answer["id"]);
+  EXPECT_THAT(answer.body, Not(HasSubstr("hush")));
+}
+
+TEST_F(SandboxesTest, TheSameNameAgainIsTheSameSandbox) {
+  const auto id = world_.create(R"({"name":"web"})");
+
+  const auto again = world_.post("/v1/sandboxes", R"({"name":"web"})");
+  const auto other = world_.post("/v1/sandboxes", R"({"name":"web","labels":{"a":"b"}})");
+
+  EXPECT_EQ(again.status, 200);
+  EXPECT_EQ(again["id"], id);
+  EXPECT_EQ(other.status, 409);
+  EXPECT_EQ(other["code"], "already_exists");
+}
+
+TEST_F(SandboxesTest, AnIdempotencyKeyGivesTheSameAnswerAndRefusesAnotherRequest) {
+  const net::Headers key{{"Idempotency-Key", "k1"}};
+  const auto create = [&](std::string body) {
+    return world_.call(Method::post, "/v1/sandboxes", std::move(body), key);
+  };
+
+  const auto first = create(R"({"name":"a","ttl_s":60})");
+  const auto again = create(R"({ "ttl_s": 60, "name": "a" })");
+  const auto other = create(R"({"name":"a","ttl_s":61})");
+
+  EXPECT_EQ(first.status, 201);
+  EXPECT_EQ(again.status, 201);
+  EXPECT_EQ(again["id"], first["id"]);
+  EXPECT_EQ(other.status, 422);
+  EXPECT_EQ(other["code"], "idempotency_mismatch");
+}
+
+TEST_F(SandboxesTest, IsFoundByIdAndByName) {
+  const auto id = world_.create(R"({"name":"web"})");
+
+  EXPECT_EQ(world_.get("/v1/sandboxes/" + id)["name"], "web");
+  EXPECT_EQ(world_.get("/v1/sandboxes/web")["id"], id);
+  EXPECT_EQ(world_.get("/v1/sandboxes/nobody").status, 404);
+}
+
+TEST_F(SandboxesTest, ListFiltersAndPages) {
+  world_.create(R"({"name":"a","labels":{"team":"x","tier":"1"}})");
+  world_.create(R"({"name":"b","labels":{"team":"x"},"user_id":"u"})");
+  world_.create(R"({"name":"c"})");
+
+  EXPECT_EQ(count("/v1/sandboxes"), 3U);
+  EXPECT_EQ(count("/v1/sandboxes?label=team=x"), 2U);
+  EXPECT_EQ(count("/v1/sandboxes?label=team=x&label=tier=1"), 1U);
+  EXPECT_EQ(count("/v1/sandboxes?user_id=u"), 1U);
+  EXPECT_EQ(count("/v1/sandboxes?name=c"), 1U);
+  EXPECT_EQ(count("/v1/sandboxes?state=paused"), 0U);
+  EXPECT_EQ(count("/v1/sandboxes?driver=fake&state=running"), 3U);
+
+  const auto first = world_.get("/v1/sandboxes?limit=2");
+  EXPECT_THAT(first.json().at("sandboxes").as_array(), SizeIs(2));
+  const auto second =
+      world_.get("/v1/sandboxes?limit=2&cursor=" + net::percent_encode(first["next_cursor"]));
+  EXPECT_THAT(second.json().at("sandboxes").as_array(), SizeIs(1));
+  EXPECT_EQ(second["next_cursor"], "null");
+}
+
+TEST_F(SandboxesTest, ListRefusesWhatItDoesNotUnderstand) {
+  EXPECT_EQ(world_.get("/v1/sandboxes?limit=0").status, 400);
+  EXPECT_EQ(world_.get("/v1/sandboxes?limit=1001").status, 400);
+  EXPECT_EQ(world_.get("/v1/sandboxes?limit=-1").status, 400);
+  EXPECT_EQ(world_.get("/v1/sandboxes?limit=1&limit=2").status, 400);
+  EXPECT_EQ(world_.get("/v1/sandboxes?label=novalue").status, 400);
+  EXPECT_THAT(world_.get("/v1/sandboxes?state=runing")["detail"], HasSubstr("running"));
+  EXPECT_THAT(world_.get("/v1/sandboxes?sate=running")["detail"], HasSubstr("did you mean state"));
+}
+
+TEST_F(SandboxesTest, DeleteLeavesNothing) {
+  const auto id = world_.create();
+
+  EXPECT_EQ(world_.call(Method::delete_, "/v1/sandboxes/" + id).status, 204);
+
+  EXPECT_FALSE(world_.host().has(id));
+  EXPECT_EQ(world_.call(Method::delete_, "/v1/sandboxes/" + id).status, 404);
+}
+
+TEST_F(SandboxesTest, VerbsChangeTheState) {
+  world_.host().capabilities.pause = Pause::processes;
+  const auto id = world_.create();
+  const std::string path = "/v1/sandboxes/" + id;
+
+  EXPECT_EQ(world_.post(path + "/stop")["state"], "stopped");
+  EXPECT_EQ(world_.post(path + "/exec", R"({"argv":["true"]})").status, 409);
+  EXPECT_EQ(world_.post(path + "/start", "{}")["state"], "running");
+  EXPECT_EQ(world_.post(path + "/recreate")["state"], "running");
+  EXPECT_EQ(world_.post(path + "/renew", R"({"ttl_s":7200})")["expires_at"],
+            "2023-11-15T00:13:20.000Z");
+  EXPECT_EQ(world_.post(path + "/stop", R"({"now":true})").status, 400);
+}
+
+TEST_F(SandboxesTest, WhatADriverLacksIsToldWithThoseThatCan) {
+  const std::string path = "/v1/sandboxes/" + world_.create();
+
+  for (const std::string verb : {"pause", "snapshot", "fork"}) {
+    const auto answer = world_.post(path + "/" + verb);
+
+    EXPECT_EQ(answer.status, 409) << answer.body;
+    EXPECT_EQ(answer["code"], "unsupported") << answer.body;
+    EXPECT_THAT(answer["detail"] + answer["hint"], HasSubstr("fake"));
+  }
+}
+
+TEST_F(SandboxesTest, NumbersThatMakeNoSenseAreRefusedByName) {
+  const auto refused = [&](std::string body, std::string field) {
+    const auto answer = world_.post("/v1/sandboxes", std::move(body));
+    EXPECT_EQ(answer.status, 400) << answer.body;
+    EXPECT_THAT(answer["detail"], HasSubstr(field));
+  };
+
+  refused(R"({"ttl_s":0})", "ttl_s");
+  refused(R"({"ttl_s":-1})", "ttl_s");
+  refused(R"({"ttl_s":9223372036854775807})", "ttl_s");
+  refused(R"({"ttl_s":1e300})", "ttl_s");
+  refused(R"({"idle_s":-5})", "idle_s");
+  refused(R"({"resources":{"cpu":0}})", "resources.cpu");
+  refused(R"({"resources":{"memory_mb":-1}})", "resources.memory_mb");
+  refused(R"({"resources":{"pids":1.5}})", "resources.pids");
+  EXPECT_EQ(world_.post("/v1/sandboxes/" + world_.create() + "/fork", R"({"count":0})").status,
+            400);
+  EXPECT_EQ(world_.post("/v1/sandboxes/x/fork", R"({"count":65})").status, 400);
+}
+
+TEST_F(SandboxesTest, IsolationLevelIsAnAliasOfTheFloor) {
+  EXPECT_EQ(world_.post("/v1/sandboxes", R"({"isolation_level":"container"})").status, 201);
+  EXPECT_EQ(world_.post("/v1/sandboxes", R"({"min_isolation":"vm"})").status, 409);
+  EXPECT_EQ(world_.post("/v1/sandboxes", R"({"isolation_level":"vm"})").status, 409);
+  EXPECT_EQ(
+      world_.post("/v1/sandboxes", R"({"isolation_level":"vm","min_isolation":"none"})").status,
+      400);
+}
+
+TEST_F(SandboxesTest, StatsAndDriversAreTold) {
+  const auto id = world_.create();
+
+  const auto stats = world_.get("/v1/sandboxes/" + id + "/stats");
+  const auto drivers = world_.get("/v1/drivers");
+
+  EXPECT_EQ(stats.status, 200);
+  EXPECT_NE(stats["processes"], "");
+  const auto listed = drivers.json().at("drivers").as_array();
+  ASSERT_THAT(listed, SizeIs(1));
+  EXPECT_EQ(listed[0].at("name").as_string(), "fake");
+  EXPECT_EQ(listed[0].at("available").as_bool(), true);
+  EXPECT_EQ(listed[0].at("capabilities").at("isolation").as_string(), "container");
+}
+
+}  // namespace
+}  // namespace atl

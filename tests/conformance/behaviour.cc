@@ -1,0 +1,23 @@
+#include "tests/conformance/behaviour.h"
+
+namespace atl::conformance {
+
+std::vector<Group> all_groups() {
+  return {
+      {"lifecycle", lifecycle_behaviours()},
+      {"recovery", recovery_behaviours()},
+      {"pause, snapshot, fork, resize", optional_behaviours()},
+      {"exec", exec_behaviours()},
+      {"processes", process_behaviours()},
+      {"output", output_behaviours()},
+      {"stdin", stdin_behaviours()},
+      {"signals and timeouts", signal_behaviours()},
+      {"files", file_behaviours()},
+      {"paths", path_behaviours()},
+      {"limits", limit_behaviours()},
+      {"isolation", isolation_behaviours()},
+      {"host directories", host_directory_behaviours()},
+  };
+}
+
+}  // namespace atl::conformance
