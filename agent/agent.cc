@@ -28,7 +28,8 @@ Result<std::string> read_inherited(int number, size_t limit) {
     if (got < 0) return os_error("reading the agent's configuration");
     if (got == 0) return bytes;
     bytes.append(buffer, static_cast<size_t>(got));
-    if (bytes.size() > limit) return Error(Code::too_large, "the agent's configuration is too large");
+    if (bytes.size() > limit)
+      return Error(Code::too_large, "the agent's configuration is too large");
   }
 }
 
@@ -57,18 +58,21 @@ Result<std::unique_ptr<Agent>> Agent::create() {
   // Not readable and not traceable by a command that has the same uid.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return os_error("becoming a subreaper");
-  for (int fd = native::kAgentConnection; fd < native::kAgentFirstMount + static_cast<int>(native::kMostMounts); ++fd) {
+  for (int fd = native::kAgentConnection;
+       fd < native::kAgentFirstMount + static_cast<int>(native::kMostMounts); ++fd) {
     fcntl(fd, F_SETFD, FD_CLOEXEC);
   }
   TRY(auto encoded, read_inherited(native::kAgentConfig, native::kLargestConfig));
   TRY(auto config, native::decode_agent_config(encoded));
   TRY(auto token, read_inherited(native::kAgentToken, native::kTokenBytes));
-  if (token.size() != native::kTokenBytes) return Error(Code::invalid_argument, "the agent's token is cut short");
+  if (token.size() != native::kTokenBytes)
+    return Error(Code::invalid_argument, "the agent's token is cut short");
   TRY(auto jail, Jail::create(std::move(config)));
   TRY(auto poller, os::Poller::create());
   TRY(auto signals, take_signals());
 
-  std::unique_ptr<Agent> agent(new Agent(std::move(poller), std::move(jail), std::move(token), std::move(signals)));
+  std::unique_ptr<Agent> agent(
+      new Agent(std::move(poller), std::move(jail), std::move(token), std::move(signals)));
   TRY_OK(agent->listen());
   return agent;
 }
@@ -92,7 +96,8 @@ void Agent::add_connection(Fd socket, Preface preface) {
 
 void Agent::accept() {
   auto socket = os::accept_from(listener_);
-  if (socket && connections_.size() < kMostConnections) add_connection(std::move(*socket), Preface::token);
+  if (socket && connections_.size() < kMostConnections)
+    add_connection(std::move(*socket), Preface::token);
 }
 
 void Agent::on_signal() {

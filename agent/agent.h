@@ -1,7 +1,8 @@
-// The agent: process number one of a sandbox, between whoever asked for it and the code that runs in it.
+// The agent: process number one of a sandbox, between whoever asked for it and the code that runs
+// in it.
 //
-// Single-threaded, one epoll loop. It outlives its clients: commands go on and output is kept while nobody is connected.
-// SIGTERM ends every command and then the agent.
+// Single-threaded, one epoll loop. It outlives its clients: commands go on and output is kept while
+// nobody is connected. SIGTERM ends every command and then the agent.
 #pragma once
 
 #include <list>

@@ -16,7 +16,8 @@ namespace {
 
 constexpr size_t kReadAtOnce = 256 * 1024;
 constexpr size_t kHighWater = 1 << 20;
-// Answers may pass the high-water mark (each request has one); a client that asks without ever reading is cut off.
+// Answers may pass the high-water mark (each request has one); a client that asks without ever
+// reading is cut off.
 constexpr size_t kMostQueued = 16 << 20;
 
 // As long to compare when the first byte differs as when the last one does.
@@ -30,8 +31,9 @@ bool same_token(std::string_view left, std::string_view right) {
 
 }  // namespace
 
-Connection::Connection(Fd socket, Preface preface, std::string token, os::Poller& poller, const Jail& jail,
-                       ProcessTable& processes, std::function<void(Connection&)> on_closed)
+Connection::Connection(Fd socket, Preface preface, std::string token, os::Poller& poller,
+                       const Jail& jail, ProcessTable& processes,
+                       std::function<void(Connection&)> on_closed)
     : socket_(std::move(socket)),
       preface_(preface),
       token_(std::move(token)),
@@ -70,7 +72,8 @@ void Connection::receive() {
     return;
   }
   in_.commit(received->bytes);
-  for (auto& descriptor : received->descriptors) received_descriptors_.push_back(std::move(descriptor));
+  for (auto& descriptor : received->descriptors)
+    received_descriptors_.push_back(std::move(descriptor));
   if (preface_ == Preface::token && !take_preface()) return;
   while (!is_closed()) {
     auto frame = in_.next();
@@ -81,14 +84,16 @@ void Connection::receive() {
     if (!*frame) break;
     handle(**frame);
   }
-  // Descriptors belong to the frame that they came with; what no frame has claimed by now is nobody's.
+  // Descriptors belong to the frame that they came with; what no frame has claimed by now is
+  // nobody's.
   if (in_.pending().empty()) received_descriptors_.clear();
 }
 
 std::vector<Fd> Connection::take_descriptors(size_t count) {
   const size_t have = std::min(count, received_descriptors_.size());
   const auto end = received_descriptors_.begin() + static_cast<std::ptrdiff_t>(have);
-  std::vector<Fd> taken(std::make_move_iterator(received_descriptors_.begin()), std::make_move_iterator(end));
+  std::vector<Fd> taken(std::make_move_iterator(received_descriptors_.begin()),
+                        std::make_move_iterator(end));
   received_descriptors_.erase(received_descriptors_.begin(), end);
   return taken;
 }
@@ -126,7 +131,8 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
       TRY(auto request, guest::decode_exec(frame.body));
       std::vector<Fd> stdio;
       if (request.direct) stdio = take_descriptors(3);
-      TRY(auto started, processes_.start(*this, frame.channel, std::move(request), std::move(stdio)));
+      TRY(auto started,
+          processes_.start(*this, frame.channel, std::move(request), std::move(stdio)));
       static_cast<void>(started);  // announced by the table, before any output
       return {};
     }
@@ -257,7 +263,8 @@ void Connection::send_error(uint32_t channel, const Error& error) {
   send(guest::FrameType::error, channel, guest::encode_error(error));
 }
 
-void Connection::send_output(uint32_t channel, int stream, uint64_t offset, std::string_view bytes) {
+void Connection::send_output(uint32_t channel, int stream, uint64_t offset,
+                             std::string_view bytes) {
   if (is_closed()) return;
   const std::string piece = guest::encode_output_header(static_cast<uint8_t>(stream + 1), offset);
   guest::append_header(out_, guest::FrameType::output, channel, piece.size() + bytes.size());
@@ -268,7 +275,8 @@ void Connection::send_output(uint32_t channel, int stream, uint64_t offset, std:
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
-  const ssize_t result = waits_for_write_ ? -1 : sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t result =
+      waits_for_write_ ? -1 : sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   const size_t sent = result > 0 ? static_cast<size_t>(result) : 0;
   const size_t queued = out_.size() - out_begin_;
   if (sent >= queued) {

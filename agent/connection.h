@@ -24,9 +24,12 @@ class Connection final {
 
   Result<> start();
 
-  // Queues a frame; it leaves with flush() at the end of the loop's round, or earlier if much has gathered.
+  // Queues a frame; it leaves with flush() at the end of the loop's round, or earlier if much has
+  // gathered.
   void send(guest::FrameType type, uint32_t channel, std::string_view body);
-  void send_ok(uint32_t channel, std::string_view body = {}) { send(guest::FrameType::ok, channel, body); }
+  void send_ok(uint32_t channel, std::string_view body = {}) {
+    send(guest::FrameType::ok, channel, body);
+  }
   void send_error(uint32_t channel, const Error& error);
   // Output straight from the ring, without a copy when the socket takes it.
   void send_output(uint32_t channel, int stream, uint64_t offset, std::string_view bytes);

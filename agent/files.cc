@@ -36,7 +36,8 @@ struct Parent {
   std::string path;
 };
 
-// The last part of a path, beneath the open directory that holds it. The part itself is not resolved.
+// The last part of a path, beneath the open directory that holds it. The part itself is not
+// resolved.
 Result<Parent> open_parent(const FileRoots& roots, const std::string& path) {
   TRY(auto located, roots.locate(path));
   std::string relative = located.relative;
@@ -44,7 +45,8 @@ Result<Parent> open_parent(const FileRoots& roots, const std::string& path) {
   const size_t slash = relative.rfind('/');
   const std::string name = slash == std::string::npos ? relative : relative.substr(slash + 1);
   if (name.empty() || name == "." || name == "..") {
-    return Error(Code::invalid_argument, "'" + to_printable(path.substr(0, 200)) + "' names no file");
+    return Error(Code::invalid_argument,
+                 "'" + to_printable(path.substr(0, 200)) + "' names no file");
   }
   if (!located.root->writable) {
     return Error(Code::permission_denied, located.root->path + " is read-only in this sandbox");
@@ -61,7 +63,8 @@ Result<> make_parents(const FileRoots& roots, const std::string& path) {
     return Error(Code::permission_denied, located.root->path + " is read-only in this sandbox");
   }
   const std::string& relative = located.relative;
-  for (size_t at = relative.find('/', 1); at != std::string::npos; at = relative.find('/', at + 1)) {
+  for (size_t at = relative.find('/', 1); at != std::string::npos;
+       at = relative.find('/', at + 1)) {
     const std::string part = relative.substr(0, at);
     auto there = os::open_beneath(located.root->directory, part, O_PATH | O_DIRECTORY);
     if (there) continue;
@@ -103,7 +106,8 @@ std::string link_target_at(int directory, const std::string& name) {
 std::string last_part(std::string_view path) {
   while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
   const size_t slash = path.rfind('/');
-  return std::string(slash == std::string_view::npos || path.size() == 1 ? path : path.substr(slash + 1));
+  return std::string(slash == std::string_view::npos || path.size() == 1 ? path
+                                                                         : path.substr(slash + 1));
 }
 
 Error no_handle() { return Error(Code::invalid_argument, "no such open file"); }
@@ -122,11 +126,13 @@ Result<Located> FileRoots::locate(std::string_view path) const {
 
   const FileRoot* best = nullptr;
   for (const auto& root : roots_) {
-    const bool under = path.starts_with(root.path) && (path.size() == root.path.size() || path[root.path.size()] == '/');
+    const bool under = path.starts_with(root.path) &&
+                       (path.size() == root.path.size() || path[root.path.size()] == '/');
     if (under && (best == nullptr || root.path.size() > best->path.size())) best = &root;
   }
   if (best == nullptr) {
-    return Error(Code::permission_denied, "'" + to_printable(path.substr(0, 200)) + "' lies outside of the workspace")
+    return Error(Code::permission_denied,
+                 "'" + to_printable(path.substr(0, 200)) + "' lies outside of the workspace")
         .with_hint("paths are relative, or begin with " + roots_.front().path);
   }
   std::string_view rest = path.substr(best->path.size());
@@ -144,10 +150,11 @@ void FileService::abandon(OpenFile& file) const {
 
 Result<guest::Entry> FileService::stat(const std::string& path) const {
   TRY(auto located, roots_.locate(path));
-  // O_PATH | O_NOFOLLOW: a link is described, not followed; the way to it still cannot leave the root.
+  // O_PATH | O_NOFOLLOW: a link is described, not followed; the way to it still cannot leave the
+  // root.
   auto fd = os::open_beneath(located.root->directory, located.relative, O_PATH | O_NOFOLLOW);
   if (!fd) return explain(std::move(fd).error(), path);
-  struct stat info {};
+  struct stat info{};
   if (fstat(fd->get(), &info) != 0) return explain(os_error("looking at it"), path);
   auto entry = make_entry(info, last_part(path), path);
   if (entry.kind == guest::EntryKind::symlink) entry.link_target = link_target_at(fd->get(), "");
@@ -170,14 +177,17 @@ Result<std::vector<guest::Entry>> FileService::list(const std::string& path, siz
   while (const dirent* found = readdir(stream.get())) {
     const std::string name = found->d_name;
     if (name == "." || name == "..") continue;
-    struct stat info {};
-    if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;  // gone meanwhile
+    struct stat info{};
+    if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
+      continue;  // gone meanwhile
     auto entry = make_entry(info, name, prefix + name);
-    if (entry.kind == guest::EntryKind::symlink) entry.link_target = link_target_at(directory, name);
+    if (entry.kind == guest::EntryKind::symlink)
+      entry.link_target = link_target_at(directory, name);
     bytes += 64 + entry.name.size() + entry.path.size() + entry.link_target.size();
     entries.push_back(std::move(entry));
     if (entries.size() > most || bytes > kLongestListing) {
-      return Error(Code::too_large, "'" + to_printable(path) + "' holds too many files to list at once")
+      return Error(Code::too_large,
+                   "'" + to_printable(path) + "' holds too many files to list at once")
           .with_hint("list its subdirectories, or run find in the sandbox");
     }
   }
@@ -189,11 +199,12 @@ Result<> FileService::mkdir(const guest::Path& request) const {
   if (request.deep) TRY_OK(make_parents(roots_, request.path));
   TRY(auto parent, open_parent(roots_, request.path));
   if (mkdirat(parent.directory.get(), parent.name.c_str(), 0755) == 0) return {};
-  struct stat info {};
+  struct stat info{};
   const int failure = errno;
-  const bool is_there = failure == EEXIST && request.deep &&
-                        fstatat(parent.directory.get(), parent.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-                        S_ISDIR(info.st_mode);
+  const bool is_there =
+      failure == EEXIST && request.deep &&
+      fstatat(parent.directory.get(), parent.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISDIR(info.st_mode);
   if (is_there) return {};
   return explain(os_error_from(failure, "making a directory"), request.path);
 }
@@ -209,7 +220,7 @@ Result<> FileService::move(const guest::Move& request) const {
 
 Result<> FileService::remove(const guest::Path& request) const {
   TRY(auto parent, open_parent(roots_, request.path));
-  struct stat info {};
+  struct stat info{};
   if (fstatat(parent.directory.get(), parent.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
     return explain(os_error("removing it"), request.path);
   }
@@ -219,10 +230,12 @@ Result<> FileService::remove(const guest::Path& request) const {
     }
     return {};
   }
-  if (unlinkat(parent.directory.get(), parent.name.c_str(), S_ISDIR(info.st_mode) ? AT_REMOVEDIR : 0) != 0) {
+  if (unlinkat(parent.directory.get(), parent.name.c_str(),
+               S_ISDIR(info.st_mode) ? AT_REMOVEDIR : 0) != 0) {
     auto error = explain(os_error("removing it"), request.path);
     if (error.os_errno() == ENOTEMPTY) {
-      return Error(Code::conflict, error.message(), ENOTEMPTY).with_hint("ask for recursive removal");
+      return Error(Code::conflict, error.message(), ENOTEMPTY)
+          .with_hint("ask for recursive removal");
     }
     return error;
   }
@@ -233,11 +246,13 @@ Result<guest::OpenedFile> FileService::open_read(const std::string& path) {
   if (open_.size() >= kMostOpenFiles) return Error(Code::resource_exhausted, "too many open files");
   TRY(auto located, roots_.locate(path));
   // Non-blocking, so that a FIFO put in the file's place cannot hold the agent.
-  auto fd = os::open_beneath(located.root->directory, located.relative, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  auto fd =
+      os::open_beneath(located.root->directory, located.relative, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!fd) return explain(std::move(fd).error(), path);
-  struct stat info {};
+  struct stat info{};
   if (fstat(fd->get(), &info) != 0) return explain(os_error("looking at it"), path);
-  if (S_ISDIR(info.st_mode)) return Error(Code::invalid_argument, "'" + to_printable(path) + "' is a directory", EISDIR);
+  if (S_ISDIR(info.st_mode))
+    return Error(Code::invalid_argument, "'" + to_printable(path) + "' is a directory", EISDIR);
   if (!S_ISREG(info.st_mode)) {
     return Error(Code::invalid_argument, "'" + to_printable(path) + "' is not a regular file");
   }
@@ -255,7 +270,8 @@ Result<> FileService::read(const guest::ReadFile& request, std::string& out) con
   out.resize(before + most);
   ssize_t got;
   do {
-    got = pread(found->second.fd.get(), out.data() + before, most, static_cast<off_t>(request.offset));
+    got = pread(found->second.fd.get(), out.data() + before, most,
+                static_cast<off_t>(request.offset));
   } while (got < 0 && errno == EINTR);
   out.resize(before + static_cast<size_t>(std::max<ssize_t>(got, 0)));
   if (got < 0) return explain(os_error("reading it"), found->second.path);
@@ -266,15 +282,20 @@ Result<guest::OpenedFile> FileService::open_write(const guest::Path& request) {
   if (open_.size() >= kMostOpenFiles) return Error(Code::resource_exhausted, "too many open files");
   if (request.deep) TRY_OK(make_parents(roots_, request.path));
   TRY(auto parent, open_parent(roots_, request.path));
-  struct stat info {};
-  if (fstatat(parent.directory.get(), parent.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode)) {
-    return Error(Code::invalid_argument, "'" + to_printable(request.path) + "' is a directory", EISDIR);
+  struct stat info{};
+  if (fstatat(parent.directory.get(), parent.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISDIR(info.st_mode)) {
+    return Error(Code::invalid_argument, "'" + to_printable(request.path) + "' is a directory",
+                 EISDIR);
   }
-  Upload upload{std::move(parent.directory), ".atoll-upload-" + random_name(12), parent.name, request.path};
-  auto fd = os::open_at(upload.parent.get(), upload.temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  Upload upload{std::move(parent.directory), ".atoll-upload-" + random_name(12), parent.name,
+                request.path};
+  auto fd = os::open_at(upload.parent.get(), upload.temporary,
+                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (!fd) return explain(std::move(fd).error(), request.path);
   // The umask has no say in what the client asked for.
-  if (fchmod(fd->get(), request.mode == 0 ? 0644 : request.mode & 0777) != 0) return os_error("setting the mode");
+  if (fchmod(fd->get(), request.mode == 0 ? 0644 : request.mode & 0777) != 0)
+    return os_error("setting the mode");
   const uint32_t handle = next_handle_++;
   open_.emplace(handle, OpenFile{std::move(*fd), request.path, std::move(upload)});
   return guest::OpenedFile{handle, 0};
@@ -293,12 +314,13 @@ Result<guest::Entry> FileService::commit(uint32_t handle) {
   const auto found = open_.find(handle);
   if (found == open_.end() || !found->second.upload.parent) return no_handle();
   auto& upload = found->second.upload;
-  if (renameat(upload.parent.get(), upload.temporary.c_str(), upload.parent.get(), upload.name.c_str()) != 0) {
+  if (renameat(upload.parent.get(), upload.temporary.c_str(), upload.parent.get(),
+               upload.name.c_str()) != 0) {
     auto error = explain(os_error("putting it in place"), upload.path);
     close(handle);
     return error;
   }
-  struct stat info {};
+  struct stat info{};
   if (fstat(found->second.fd.get(), &info) != 0) return os_error("looking at the written file");
   auto entry = make_entry(info, upload.name, upload.path);
   upload.parent.close();

@@ -1,7 +1,8 @@
-// The file service: every path that a client names, resolved by the kernel beneath one of the sandbox's roots.
+// The file service: every path that a client names, resolved by the kernel beneath one of the
+// sandbox's roots.
 //
-// Links are followed only as long as they stay inside (openat2, RESOLVE_BENEATH); the last part of a path that is to be
-// made, replaced or removed is never followed at all.
+// Links are followed only as long as they stay inside (openat2, RESOLVE_BENEATH); the last part of
+// a path that is to be made, replaced or removed is never followed at all.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ namespace atl::agent {
 
 // A directory that paths may begin with.
 struct FileRoot {
-  std::string path;     // as clients write it, without a trailing slash
-  int directory = -1;   // not owned
+  std::string path;    // as clients write it, without a trailing slash
+  int directory = -1;  // not owned
   bool writable = false;
 };
 
@@ -41,7 +42,8 @@ class FileRoots final {
   std::vector<FileRoot> roots_;
 };
 
-// The open files of one connection; they close with it, and an upload that was not committed leaves nothing.
+// The open files of one connection; they close with it, and an upload that was not committed leaves
+// nothing.
 class FileService final {
  public:
   explicit FileService(const FileRoots& roots) : roots_(roots) {}

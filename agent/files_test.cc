@@ -1,8 +1,8 @@
 #include "agent/files.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,8 +19,8 @@ class FilesTest : public testing::Test {
     path_ = path;
     ASSERT_EQ(mkdir((path_ + "/ws").c_str(), 0700), 0);
     directory_ = os::open_at(AT_FDCWD, path_ + "/ws", O_RDONLY | O_DIRECTORY).value();
-    roots_ = std::make_unique<FileRoots>(std::vector<FileRoot>{{"/workspace", directory_.get(), true},
-                                                               {path_ + "/ws", directory_.get(), true}});
+    roots_ = std::make_unique<FileRoots>(std::vector<FileRoot>{
+        {"/workspace", directory_.get(), true}, {path_ + "/ws", directory_.get(), true}});
     files_ = std::make_unique<FileService>(*roots_);
   }
   void TearDown() override {
@@ -62,7 +62,8 @@ TEST_F(FilesTest, NothingOutsideIsReachable) {
   ASSERT_EQ(symlinkat("/etc", directory_.get(), "etc"), 0);
   ASSERT_EQ(symlinkat("..", directory_.get(), "up"), 0);
 
-  for (const char* path : {"/etc/passwd", "../x", "etc/passwd", "up/ws", "/workspace/../x", "/workspace2/x"}) {
+  for (const char* path :
+       {"/etc/passwd", "../x", "etc/passwd", "up/ws", "/workspace/../x", "/workspace2/x"}) {
     EXPECT_EQ(get(path).error().code(), Code::permission_denied) << path;
     EXPECT_FALSE(put(path, "x").has_value()) << path;
     EXPECT_FALSE(files_->remove({path, 0, true, 0}).has_value() && path[0] == '/') << path;

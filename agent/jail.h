@@ -23,7 +23,8 @@ class Jail final {
   const native::AgentConfig& config() const { return config_; }
   const FileRoots& roots() const { return roots_; }
   // The environment of a command: ours, the sandbox's, the request's, each over the one before.
-  std::map<std::string, std::string> environment(const std::map<std::string, std::string>& request) const;
+  std::map<std::string, std::string> environment(
+      const std::map<std::string, std::string>& request) const;
   // A directory to start in, beneath one of the roots unless nothing is confined.
   Result<Fd> open_directory(const std::string& path) const;
   // Fills in everything that confines.
@@ -32,7 +33,8 @@ class Jail final {
   bool attests() const { return false; }
 
  private:
-  Jail(native::AgentConfig config, std::vector<FileRoot> roots, std::string workspace, std::string temporary);
+  Jail(native::AgentConfig config, std::vector<FileRoot> roots, std::string workspace,
+       std::string temporary);
 
   native::AgentConfig config_;
   FileRoots roots_;

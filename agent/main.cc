@@ -1,4 +1,5 @@
-// atoll-agent: see agent.h. Started by atoll-launcher only, with the descriptors of native/agent_config.h.
+// atoll-agent: see agent.h. Started by atoll-launcher only, with the descriptors of
+// native/agent_config.h.
 #include <cstdio>
 
 #include "agent/agent.h"

@@ -38,7 +38,8 @@ struct OutputStream {
   Fd pipe;
   Ring ring;
   bool watched = false;  // in the poller, waiting for more
-  // Once the process has ended: where its own output ends. What comes later is written by others that it has left behind.
+  // Once the process has ended: where its own output ends. What comes later is written by others
+  // that it has left behind.
   uint64_t own_end = 0;
 };
 
@@ -46,7 +47,7 @@ struct Process {
   uint64_t id = 0;
   pid_t pid = 0;
   std::string mark;
-  guest::ProcessRow row;  // what a process list shows
+  guest::ProcessRow row;        // what a process list shows
   Connection* owner = nullptr;  // of a direct process, which ends with it
   bool direct = false;
 

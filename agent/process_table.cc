@@ -54,11 +54,13 @@ Result<Pipe> make_pipe() {
 void make_nonblocking(const Fd& fd) { fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
 
 // The paths that a shell would try for a command.
-std::vector<std::string> programs_for(const std::string& command, const std::map<std::string, std::string>& environment) {
+std::vector<std::string> programs_for(const std::string& command,
+                                      const std::map<std::string, std::string>& environment) {
   if (command.find('/') != std::string::npos) return {command};
   std::vector<std::string> programs;
   const auto path = environment.find("PATH");
-  for (const auto& directory : split(path == environment.end() ? "/usr/bin:/bin" : path->second, ':')) {
+  for (const auto& directory :
+       split(path == environment.end() ? "/usr/bin:/bin" : path->second, ':')) {
     programs.push_back((directory.empty() ? "." : directory) + "/" + command);
   }
   return programs;
@@ -82,11 +84,14 @@ Result<> check(const guest::Exec& request) {
   }
   for (const auto& [name, value] : request.env) {
     if (name.empty() || name.find('=') != std::string::npos || has_nul(name) || has_nul(value)) {
-      return Error(Code::invalid_argument, "environment variable '" + to_printable(name) + "' is malformed");
+      return Error(Code::invalid_argument,
+                   "environment variable '" + to_printable(name) + "' is malformed");
     }
   }
-  if (!request.user.empty() && request.user != "user" && request.user != std::to_string(geteuid())) {
-    return Error(Code::unsupported, "this driver cannot run as user '" + to_printable(request.user) + "'");
+  if (!request.user.empty() && request.user != "user" &&
+      request.user != std::to_string(geteuid())) {
+    return Error(Code::unsupported,
+                 "this driver cannot run as user '" + to_printable(request.user) + "'");
   }
   return {};
 }
@@ -112,7 +117,8 @@ Process* ProcessTable::find(uint64_t id) {
   return found == processes_.end() ? nullptr : found->second.get();
 }
 
-Result<pid_t> ProcessTable::spawn(Process& process, const guest::Exec& request, const int (&stdio)[3]) {
+Result<pid_t> ProcessTable::spawn(Process& process, const guest::Exec& request,
+                                  const int (&stdio)[3]) {
   auto environment = jail_.environment(request.env);
   environment.insert_or_assign(kExecMark, process.mark.substr(process.mark.find('=') + 1));
   Fd opened;
@@ -143,14 +149,16 @@ Result<pid_t> ProcessTable::spawn(Process& process, const guest::Exec& request, 
   auto pid = native::spawn_child(plan);
   if (pid || plan.failed_at != native::ChildStage::exec) {
     if (!pid && pid.error().code() == Code::too_large) {
-      return std::move(pid).error().with_hint("the arguments and environment are too long for the kernel");
+      return std::move(pid).error().with_hint(
+          "the arguments and environment are too long for the kernel");
     }
     return pid;
   }
   const bool missing = plan.failure == ENOENT || plan.failure == ENOTDIR;
-  const std::string message = "atoll: " + to_printable(request.argv[0]) + ": " +
-                              (missing ? "command not found" : os_error_from(plan.failure, "cannot execute").message()) +
-                              "\n";
+  const std::string message =
+      "atoll: " + to_printable(request.argv[0]) + ": " +
+      (missing ? "command not found" : os_error_from(plan.failure, "cannot execute").message()) +
+      "\n";
   if (request.direct) {
     static_cast<void>(os::write_all(stdio[2], message));
   } else {
@@ -160,8 +168,8 @@ Result<pid_t> ProcessTable::spawn(Process& process, const guest::Exec& request, 
   return pid_t{0};
 }
 
-Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t channel, guest::Exec request,
-                                           std::vector<Fd> direct_stdio) {
+Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t channel,
+                                           guest::Exec request, std::vector<Fd> direct_stdio) {
   TRY_OK(check(request));
   if (running_.size() >= kMostRunning) {
     return Error(Code::resource_exhausted, "1,024 commands already run in this sandbox");
@@ -172,10 +180,12 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
   evict_finished();
 
   const size_t ring_bytes = request.direct ? 0 : jail_.config().ring_bytes;
-  auto process = std::unique_ptr<Process>(new Process{
-      .streams = {{Fd(), Ring(ring_bytes), false}, {Fd(), Ring(std::min(ring_bytes, kStderrRing)), false}}});
+  auto process = std::unique_ptr<Process>(
+      new Process{.streams = {{Fd(), Ring(ring_bytes), false},
+                              {Fd(), Ring(std::min(ring_bytes, kStderrRing)), false}}});
   process->id = next_id_++;
-  process->mark = std::string(kExecMark) + "=" + jail_.config().sandbox_id + "." + std::to_string(process->id);
+  process->mark =
+      std::string(kExecMark) + "=" + jail_.config().sandbox_id + "." + std::to_string(process->id);
   process->direct = request.direct;
   process->output_limit = request.output_limit;
   process->row.argv = shortened(request.argv);
@@ -204,7 +214,8 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
   process->started = now();
   if (request.timeout_ms > 0) {
     // A year bounds the sum.
-    process->deadline = process->started + Millis(std::min<uint64_t>(request.timeout_ms, 31'536'000'000ULL));
+    process->deadline =
+        process->started + Millis(std::min<uint64_t>(request.timeout_ms, 31'536'000'000ULL));
   }
   TRY(process->pid, spawn(*process, request, stdio));
 
@@ -234,9 +245,11 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
   return guest::Started{added.id, static_cast<uint32_t>(added.pid)};
 }
 
-Result<guest::Started> ProcessTable::attach(Connection& connection, uint32_t channel, const guest::Attach& request) {
+Result<guest::Started> ProcessTable::attach(Connection& connection, uint32_t channel,
+                                            const guest::Attach& request) {
   Process* process = find(request.process);
-  if (process == nullptr) return Error(Code::not_found, "no process " + std::to_string(request.process));
+  if (process == nullptr)
+    return Error(Code::not_found, "no process " + std::to_string(request.process));
   const uint64_t wanted[2] = {request.stdout_offset, request.stderr_offset};
   Subscription subscription{&connection, channel, {0, 0}, request.credit};
   for (int stream = 0; stream < 2; ++stream) {
@@ -279,7 +292,8 @@ void ProcessTable::watch(Process& process, int stream) {
   auto& source = process.streams[stream];
   if (!source.pipe || source.watched) return;
   const uint64_t id = process.id;
-  auto added = poller_.add(source.pipe.get(), EPOLLIN, [this, id, stream](uint32_t) { read_output(id, stream); });
+  auto added = poller_.add(source.pipe.get(), EPOLLIN,
+                           [this, id, stream](uint32_t) { read_output(id, stream); });
   source.watched = added.has_value();
   if (!added) close_stream(process, stream);
 }
@@ -291,14 +305,16 @@ void ProcessTable::close_stream(Process& process, int stream) {
   source.pipe.close();
 }
 
-// Most commands say little: they are read into one shared buffer and take no more of the ring than they fill.
+// Most commands say little: they are read into one shared buffer and take no more of the ring than
+// they fill.
 ssize_t ProcessTable::read_into(OutputStream& source, size_t most) {
   if (source.ring.end() < kMuchOutput) {
     scratch_.resize(kMuchOutput);
     const ssize_t got = read(source.pipe.get(), scratch_.data(), std::min(most, kMuchOutput));
     if (got > 0) source.ring.append(std::string_view(scratch_).substr(0, static_cast<size_t>(got)));
     // One that fills the buffer at once has more to say, and a larger pipe means fewer turns.
-    if (got == static_cast<ssize_t>(kMuchOutput)) fcntl(source.pipe.get(), F_SETPIPE_SZ, kPipeBytes);
+    if (got == static_cast<ssize_t>(kMuchOutput))
+      fcntl(source.pipe.get(), F_SETPIPE_SZ, kPipeBytes);
     return got;
   }
   const auto space = source.ring.prepare(most);
@@ -318,7 +334,8 @@ void ProcessTable::read_output(uint64_t id, int stream) {
     slowest = std::min(slowest, subscription.next[stream]);
   }
   size_t room = kReadAtOnce;
-  if (followed) room = std::min<size_t>(room, source.ring.capacity() - (source.ring.end() - slowest));
+  if (followed)
+    room = std::min<size_t>(room, source.ring.capacity() - (source.ring.end() - slowest));
   if (room == 0) {
     // The slowest reader decides; pump() watches again once it has read on.
     poller_.remove(source.pipe.get());
@@ -332,7 +349,8 @@ void ProcessTable::read_output(uint64_t id, int stream) {
     close_stream(*process, stream);
   } else {
     const uint64_t total = process->streams[0].ring.end() + process->streams[1].ring.end();
-    if (process->output_limit > 0 && total > process->output_limit) kill(*process, guest::ExitKind::policy);
+    if (process->output_limit > 0 && total > process->output_limit)
+      kill(*process, guest::ExitKind::policy);
   }
   pump(*process);
 }
@@ -347,8 +365,9 @@ void ProcessTable::pump(Process& process) {
       auto& ring = process.streams[stream].ring;
       uint64_t& next = subscription.next[stream];
       if (next < ring.first()) {
-        connection.send(guest::FrameType::gap, subscription.channel,
-                        guest::encode(guest::Gap{static_cast<uint8_t>(stream + 1), next, ring.first()}));
+        connection.send(
+            guest::FrameType::gap, subscription.channel,
+            guest::encode(guest::Gap{static_cast<uint8_t>(stream + 1), next, ring.first()}));
         next = ring.first();
       }
       while (next < ring.end() && subscription.credit > 0 && connection.has_room()) {
@@ -361,7 +380,8 @@ void ProcessTable::pump(Process& process) {
       if (next < (process.reaped ? process.streams[stream].own_end : ring.end())) caught_up = false;
     }
     if (process.reaped && caught_up) {
-      connection.send(guest::FrameType::exited, subscription.channel, guest::encode(process.row.exit));
+      connection.send(guest::FrameType::exited, subscription.channel,
+                      guest::encode(process.row.exit));
       subscriptions.erase(subscriptions.begin() + static_cast<std::ptrdiff_t>(i));
       continue;
     }
@@ -370,7 +390,8 @@ void ProcessTable::pump(Process& process) {
   for (int stream = 0; stream < 2; ++stream) {
     if (process.streams[stream].pipe && !process.streams[stream].watched) {
       uint64_t slowest = process.streams[stream].ring.end();
-      for (const auto& subscription : subscriptions) slowest = std::min(slowest, subscription.next[stream]);
+      for (const auto& subscription : subscriptions)
+        slowest = std::min(slowest, subscription.next[stream]);
       if (process.streams[stream].ring.end() - slowest < process.streams[stream].ring.capacity()) {
         watch(process, stream);
       }
@@ -380,15 +401,16 @@ void ProcessTable::pump(Process& process) {
 
 void ProcessTable::pump(Connection& connection) {
   for (auto& [id, process] : processes_) {
-    const bool follows = std::ranges::any_of(process->subscriptions,
-                                             [&](const auto& s) { return s.connection == &connection; });
+    const bool follows = std::ranges::any_of(
+        process->subscriptions, [&](const auto& s) { return s.connection == &connection; });
     if (follows) pump(*process);
   }
 }
 
 void ProcessTable::forget(Connection& connection) {
   for (auto& [id, process] : processes_) {
-    std::erase_if(process->subscriptions, [&](const auto& s) { return s.connection == &connection; });
+    std::erase_if(process->subscriptions,
+                  [&](const auto& s) { return s.connection == &connection; });
     for (auto& input : process->pending_input) {
       if (input.connection == &connection) input.connection = nullptr;
     }
@@ -400,7 +422,8 @@ void ProcessTable::forget(Connection& connection) {
   }
 }
 
-void ProcessTable::write_stdin(Connection& connection, uint32_t channel, const guest::StdinData& data) {
+void ProcessTable::write_stdin(Connection& connection, uint32_t channel,
+                               const guest::StdinData& data) {
   Process* process = find(data.process);
   if (process == nullptr || !process->input || process->close_input_when_written) {
     connection.send_error(channel, Error(Code::conflict, "the process does not read stdin"));
@@ -409,7 +432,8 @@ void ProcessTable::write_stdin(Connection& connection, uint32_t channel, const g
   size_t pending = data.bytes.size();
   for (const auto& input : process->pending_input) pending += input.bytes.size() - input.written;
   if (pending > kMostPendingInput) {
-    connection.send_error(channel, Error(Code::resource_exhausted, "too much stdin is waiting to be read"));
+    connection.send_error(channel,
+                          Error(Code::resource_exhausted, "too much stdin is waiting to be read"));
     return;
   }
   process->pending_input.push_back(PendingInput{&connection, channel, std::string(data.bytes), 0});
@@ -419,7 +443,8 @@ void ProcessTable::write_stdin(Connection& connection, uint32_t channel, const g
 void ProcessTable::flush_input(Process& process) {
   while (process.input && !process.pending_input.empty()) {
     auto& input = process.pending_input.front();
-    const ssize_t put = write(process.input.get(), input.bytes.data() + input.written, input.bytes.size() - input.written);
+    const ssize_t put = write(process.input.get(), input.bytes.data() + input.written,
+                              input.bytes.size() - input.written);
     if (put < 0 && errno == EINTR) continue;
     if (put < 0 && errno == EAGAIN) {
       if (!process.input_watched) {
@@ -489,10 +514,12 @@ guest::ProcessRow ProcessTable::row_of(const Process& process) const {
 
 std::vector<guest::ProcessRow> ProcessTable::rows() const {
   std::vector<guest::ProcessRow> rows;
-  // Newest last; with kMostRunning and kMostFinished entries of a few kilobytes at most they fit one frame by far,
-  // unless every command line is at its longest, and then the oldest are left out.
+  // Newest last; with kMostRunning and kMostFinished entries of a few kilobytes at most they fit
+  // one frame by far, unless every command line is at its longest, and then the oldest are left
+  // out.
   size_t bytes = 0;
-  for (auto it = processes_.rbegin(); it != processes_.rend() && bytes < guest::kLargestBody / 2; ++it) {
+  for (auto it = processes_.rbegin(); it != processes_.rend() && bytes < guest::kLargestBody / 2;
+       ++it) {
     rows.push_back(row_of(*it->second));
     for (const auto& argument : rows.back().argv) bytes += argument.size() + 4;
     bytes += 256 + rows.back().cwd.size();
@@ -523,14 +550,16 @@ guest::Stats ProcessTable::stats() const {
     if (auto memory = os::read_file(AT_FDCWD, base + "/statm", 256)) {
       const size_t space = memory->find(' ');
       if (space != std::string::npos) {
-        stats.memory_bytes += std::strtoull(memory->c_str() + space, nullptr, 10) * static_cast<uint64_t>(page);
+        stats.memory_bytes +=
+            std::strtoull(memory->c_str() + space, nullptr, 10) * static_cast<uint64_t>(page);
       }
     }
     if (auto text = os::read_file(AT_FDCWD, base + "/stat", 4096)) {
       const size_t name_end = text->rfind(')');
       unsigned long long user = 0, system = 0;
       if (name_end != std::string::npos &&
-          std::sscanf(text->c_str() + name_end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
+          std::sscanf(text->c_str() + name_end + 1,
+                      " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
                       &system) == 2) {
         stats.cpu_us += (user + system) * 1'000'000 / static_cast<uint64_t>(ticks);
       }
@@ -555,7 +584,8 @@ void ProcessTable::reap() {
 }
 
 void ProcessTable::finish(Process& process, int wait_status, const rusage& usage) {
-  // What was written before the end is still in the pipe; what does not fit the ring now is read when there is room.
+  // What was written before the end is still in the pipe; what does not fit the ring now is read
+  // when there is room.
   for (int stream = 0; stream < 2; ++stream) {
     auto& source = process.streams[stream];
     int left = 0;
@@ -563,7 +593,8 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
     source.own_end = source.ring.end() + static_cast<uint64_t>(left);
     while (source.pipe && source.ring.end() <= source.own_end) {
       uint64_t slowest = source.ring.end();
-      for (const auto& subscription : process.subscriptions) slowest = std::min(slowest, subscription.next[stream]);
+      for (const auto& subscription : process.subscriptions)
+        slowest = std::min(slowest, subscription.next[stream]);
       const size_t room = source.ring.capacity() - static_cast<size_t>(source.ring.end() - slowest);
       if (!process.subscriptions.empty() && room == 0) break;
       const ssize_t got = read_into(source, process.subscriptions.empty() ? kReadAtOnce : room);
@@ -609,7 +640,8 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
 Micros ProcessTable::next_deadline() const {
   Micros next{0};
   for (const auto& [id, process] : processes_) {
-    if (process->deadline.count() > 0 && (next.count() == 0 || process->deadline < next)) next = process->deadline;
+    if (process->deadline.count() > 0 && (next.count() == 0 || process->deadline < next))
+      next = process->deadline;
   }
   return next;
 }
@@ -631,7 +663,8 @@ int ProcessTable::end_all() {
     siginfo_t any{};
     return waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
   };
-  // As a subreaper we have every descendant below us: no child means that there is nobody to look for.
+  // As a subreaper we have every descendant below us: no child means that there is nobody to look
+  // for.
   if (!has_children()) return 0;
   const Micros give_up = now() + kEndingPatience;
   sigset_t child;

@@ -1,8 +1,8 @@
 // All commands of the sandbox: starting, feeding, following, signalling and reaping them.
 //
-// Output is read into a ring per stream. While a client follows a process, the process waits for the slowest client; when
-// nobody follows, the oldest bytes go, and who comes later is told of the gap. So memory is bounded and nothing that a
-// client was promised is lost.
+// Output is read into a ring per stream. While a client follows a process, the process waits for
+// the slowest client; when nobody follows, the oldest bytes go, and who comes later is told of the
+// gap. So memory is bounded and nothing that a client was promised is lost.
 #pragma once
 
 #include <map>
@@ -18,11 +18,12 @@ class ProcessTable final {
  public:
   ProcessTable(os::Poller& poller, const Jail& jail) : poller_(poller), jail_(jail) {}
 
-  // Starts a command and follows it on `channel`. A program that cannot be executed is a command that has ended with 126
-  // or 127, as in a shell; every other failure is an error.
+  // Starts a command and follows it on `channel`. A program that cannot be executed is a command
+  // that has ended with 126 or 127, as in a shell; every other failure is an error.
   Result<guest::Started> start(Connection& connection, uint32_t channel, guest::Exec request,
                                std::vector<Fd> direct_stdio);
-  Result<guest::Started> attach(Connection& connection, uint32_t channel, const guest::Attach& request);
+  Result<guest::Started> attach(Connection& connection, uint32_t channel,
+                                const guest::Attach& request);
   // The client follows no longer; a direct process ends.
   void detach(const Connection& connection, uint32_t channel);
   void add_credit(const Connection& connection, uint32_t channel, uint64_t bytes);
@@ -45,7 +46,8 @@ class ProcessTable final {
   // When the next timeout falls due; zero = none.
   Micros next_deadline() const;
   void end_overdue();
-  // Kills everything below the agent and waits for it; gives the number of processes that would not die in time.
+  // Kills everything below the agent and waits for it; gives the number of processes that would not
+  // die in time.
   int end_all();
 
  private:

@@ -30,7 +30,8 @@ std::set<pid_t> members_of(pid_t root, const std::string& mark) {
   for (const auto& process : all) {
     if (process.pid == self || process.state == 'Z') continue;
     const bool orphan = process.parent == self && process.pid != root;
-    if (process.pid == root || process.session == root || (orphan && os::has_environment(process.pid, mark))) {
+    if (process.pid == root || process.session == root ||
+        (orphan && os::has_environment(process.pid, mark))) {
       members.insert(process.pid);
     }
   }

@@ -1,9 +1,9 @@
 // Finding and ending everything that a command has started.
 //
-// The agent is a subreaper: a process whose parent dies becomes the agent's child, so nothing below it is ever lost
-// from sight, only mixed up. Which exec an orphan belongs to is told by its session or by the mark in its environment;
-// a process that shed both is found when the whole sandbox ends. Without a cgroup this is best effort: code under the
-// same uid can kill the agent first.
+// The agent is a subreaper: a process whose parent dies becomes the agent's child, so nothing below
+// it is ever lost from sight, only mixed up. Which exec an orphan belongs to is told by its session
+// or by the mark in its environment; a process that shed both is found when the whole sandbox ends.
+// Without a cgroup this is best effort: code under the same uid can kill the agent first.
 #pragma once
 
 #include <sys/types.h>
@@ -16,11 +16,12 @@ namespace atl::agent {
 // "ATOLL_EXEC=<sandbox>.<number>": put into the environment of every command.
 constexpr const char* kExecMark = "ATOLL_EXEC";
 
-// Sends the signal to the command `root` (its pid was also its session) and all that it started. SIGKILL first stops
-// what it finds and looks again, so that nobody forks away meanwhile.
+// Sends the signal to the command `root` (its pid was also its session) and all that it started.
+// SIGKILL first stops what it finds and looks again, so that nobody forks away meanwhile.
 void signal_tree(pid_t root, const std::string& mark, int signal);
 
-// Kills everything below this process, again and again until nothing is left to kill or `rounds` are over.
+// Kills everything below this process, again and again until nothing is left to kill or `rounds`
+// are over.
 void kill_descendants(int rounds);
 
 }  // namespace atl::agent

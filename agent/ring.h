@@ -1,4 +1,5 @@
-// A bounded window over one output stream: the newest bytes, addressed by their offset from the stream's beginning.
+// A bounded window over one output stream: the newest bytes, addressed by their offset from the
+// stream's beginning.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@ namespace atl::agent {
 
 class Ring final {
  public:
-  // Memory is taken as output comes, up to `capacity` (at least 4 KiB, rounded up to a power of two).
+  // Memory is taken as output comes, up to `capacity` (at least 4 KiB, rounded up to a power of
+  // two).
   explicit Ring(size_t capacity);
 
   // Kept are the bytes [first, end).
@@ -19,8 +21,8 @@ class Ring final {
   size_t capacity() const { return capacity_; }
   size_t memory() const { return bytes_.size(); }
 
-  // Space to read up to `most` further bytes into; the oldest bytes are overwritten if the ring is full. commit() says
-  // how many came.
+  // Space to read up to `most` further bytes into; the oldest bytes are overwritten if the ring is
+  // full. commit() says how many came.
   std::span<char> prepare(size_t most);
   void commit(size_t count);
   void append(std::string_view bytes);

@@ -1,15 +1,17 @@
-// exec of `true` on `local` through the engine, and posix_spawn of the same, alternating so that both see the same machine.
+// exec of `true` on `local` through the engine, and posix_spawn of the same, alternating so that
+// both see the same machine.
 //
 //   bench_engine_exec LIBEXEC RUN_DIRECTORY COUNT
-#include <boost/asio/io_context.hpp>
 #include <cstdio>
 #include <cstdlib>
 
+#include <boost/asio/io_context.hpp>
+
 #include "base/run_task.h"
+#include "bench/spawn.h"
 #include "core/engine.h"
 #include "drivers/registry.h"
 #include "native/launcher_client.h"
-#include "spawn.h"
 #include "store/memory_store.h"
 #include "telemetry/metrics.h"
 
@@ -56,7 +58,8 @@ int main(int argc, char** argv) {
     const auto start = std::chrono::steady_clock::now();
     auto done = run_task(loop, exec_true(engine, box->id));
     const double took = bench::micros_since(start);
-    if (!done || done->status.exit_code != 0) fail("exec", done ? Error(Code::internal, "bad exit") : done.error());
+    if (!done || done->status.exit_code != 0)
+      fail("exec", done ? Error(Code::internal, "bad exit") : done.error());
     const double bare = bench::spawn_true();
     if (i < 0) continue;  // warming up
     exec.micros.push_back(took);

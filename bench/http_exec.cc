@@ -10,9 +10,9 @@
 #include <cstring>
 #include <string>
 
+#include "bench/spawn.h"
 #include "os/file.h"
 #include "os/socket.h"
-#include "spawn.h"
 
 namespace {
 
@@ -49,9 +49,10 @@ int main(int argc, char** argv) {
   }
   fcntl(socket->get(), F_SETFL, 0);  // blocking
   const std::string body = R"({"argv":["/bin/true"]})";
-  const std::string request = "POST /v1/sandboxes/" + std::string(argv[2]) +
-                              "/exec HTTP/1.1\r\nHost: atoll\r\nContent-Type: application/json\r\nContent-Length: " +
-                              std::to_string(body.size()) + "\r\n\r\n" + body;
+  const std::string request =
+      "POST /v1/sandboxes/" + std::string(argv[2]) +
+      "/exec HTTP/1.1\r\nHost: atoll\r\nContent-Type: application/json\r\nContent-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n" + body;
   bench::Series exec{"http_exec_us", {}}, spawn{"posix_spawn_us", {}};
   for (int i = -count / 10; i < count; ++i) {
     const auto start = std::chrono::steady_clock::now();

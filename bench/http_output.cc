@@ -1,4 +1,5 @@
-// Reads the output of one command over the API's binary stream and says how many bytes of stdout came and how long it took.
+// Reads the output of one command over the API's binary stream and says how many bytes of stdout
+// came and how long it took.
 //
 //   bench_http_output SOCKET SANDBOX COMMAND
 #include <fcntl.h>
@@ -67,7 +68,8 @@ class Counter {
       if (have_ < 8) continue;
       have_ = 0;
       kind_ = header_[0];
-      frame_left_ = static_cast<uint64_t>(header_[4]) << 24 | static_cast<uint64_t>(header_[5]) << 16 |
+      frame_left_ = static_cast<uint64_t>(header_[4]) << 24 |
+                    static_cast<uint64_t>(header_[5]) << 16 |
                     static_cast<uint64_t>(header_[6]) << 8 | header_[7];
     }
   }
@@ -88,10 +90,11 @@ int main(int argc, char** argv) {
   if (!socket) return 1;
   fcntl(socket->get(), F_SETFL, 0);
   const std::string body = "{\"command\":\"" + std::string(argv[3]) + "\"}";
-  const std::string request = "POST /v1/sandboxes/" + std::string(argv[2]) +
-                              "/exec HTTP/1.1\r\nHost: atoll\r\nAccept: application/vnd.atoll.stream\r\n"
-                              "Content-Type: application/json\r\nContent-Length: " +
-                              std::to_string(body.size()) + "\r\n\r\n" + body;
+  const std::string request =
+      "POST /v1/sandboxes/" + std::string(argv[2]) +
+      "/exec HTTP/1.1\r\nHost: atoll\r\nAccept: application/vnd.atoll.stream\r\n"
+      "Content-Type: application/json\r\nContent-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n" + body;
   const auto start = std::chrono::steady_clock::now();
   if (!os::write_all(socket->get(), request)) return 1;
   std::vector<char> buffer(1 << 20);
@@ -101,7 +104,8 @@ int main(int argc, char** argv) {
     if (got <= 0) return 1;
     counter.feed(buffer.data(), static_cast<size_t>(got));
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::printf("{\"ok\": %s, \"bytes\": %llu, \"seconds\": %.6f}\n", counter.ok() ? "true" : "false",
               static_cast<unsigned long long>(counter.stdout_bytes()), seconds);
   return counter.ok() ? 0 : 1;

@@ -1,4 +1,4 @@
-#include "spawn.h"
+#include "bench/spawn.h"
 
 #include <spawn.h>
 #include <sys/wait.h>
@@ -25,7 +25,8 @@ void print(const std::vector<Series>& all) {
   std::printf("{");
   for (size_t i = 0; i < all.size(); ++i) {
     std::printf("%s\"%s\": [", i == 0 ? "" : ", ", all[i].name);
-    for (size_t k = 0; k < all[i].micros.size(); ++k) std::printf("%s%.2f", k == 0 ? "" : ",", all[i].micros[k]);
+    for (size_t k = 0; k < all[i].micros.size(); ++k)
+      std::printf("%s%.2f", k == 0 ? "" : ",", all[i].micros[k]);
     std::printf("]");
   }
   std::printf("}\n");

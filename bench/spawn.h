@@ -1,5 +1,5 @@
-// The peer of every exec figure: posix_spawn of the same program and waiting for it. The strictest one: it collects no
-// output, which the measured side does.
+// The peer of every exec figure: posix_spawn of the same program and waiting for it. The strictest
+// one: it collects no output, which the measured side does.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,8 @@ struct Series {
 void print(const std::vector<Series>& all);
 
 inline double micros_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 }  // namespace atl::bench

@@ -39,13 +39,15 @@ uint8_t ByteReader::u8() {
 
 uint32_t ByteReader::u32() {
   uint32_t value = 0;
-  if (const auto bytes = take(sizeof value); !bytes.empty()) std::memcpy(&value, bytes.data(), sizeof value);
+  if (const auto bytes = take(sizeof value); !bytes.empty())
+    std::memcpy(&value, bytes.data(), sizeof value);
   return value;
 }
 
 uint64_t ByteReader::u64() {
   uint64_t value = 0;
-  if (const auto bytes = take(sizeof value); !bytes.empty()) std::memcpy(&value, bytes.data(), sizeof value);
+  if (const auto bytes = take(sizeof value); !bytes.empty())
+    std::memcpy(&value, bytes.data(), sizeof value);
   return value;
 }
 
@@ -75,7 +77,8 @@ std::map<std::string, std::string> ByteReader::pairs(size_t most) {
 }
 
 Result<> ByteReader::finish() const {
-  if (broken_) return Error(Code::invalid_argument, "malformed message: a field is missing or too long");
+  if (broken_)
+    return Error(Code::invalid_argument, "malformed message: a field is missing or too long");
   if (!rest_.empty()) return Error(Code::invalid_argument, "malformed message: bytes left over");
   return {};
 }

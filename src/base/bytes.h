@@ -1,7 +1,8 @@
 // Bounded reading and writing of the binary messages that the launcher and the agent speak.
 //
-// Little-endian integers; strings and lists carry a 32-bit count. A reader never reads past its end and never
-// believes a count that the rest of the message could not hold: the bytes may come from a hostile guest.
+// Little-endian integers; strings and lists carry a 32-bit count. A reader never reads past its end
+// and never believes a count that the rest of the message could not hold: the bytes may come from a
+// hostile guest.
 #pragma once
 
 #include <cstdint>

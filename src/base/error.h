@@ -1,4 +1,5 @@
-// The one error type: a code to branch on, a message that gains context on the way up, and a hint for the user.
+// The one error type: a code to branch on, a message that gains context on the way up, and a hint
+// for the user.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +8,17 @@
 
 namespace atl {
 
-// A closed set: a code exists only if some caller branches on it. Each has one HTTP status and one retry rule.
+// A closed set: a code exists only if some caller branches on it. Each has one HTTP status and one
+// retry rule.
 enum class Code : uint8_t {
-  invalid_argument,      // 400: the request can never succeed as written
-  unauthenticated,       // 401: no key, or a wrong one
-  permission_denied,     // 403: known, but not allowed; also what a policy refuses
-  not_found,             // 404
-  already_exists,        // 409: the name or id is taken
-  conflict,              // 409: the thing is in a state that does not allow this now
-  unsupported,           // 409: this driver lacks the capability; the hint names drivers that have it
-  too_large,             // 413: over a stated limit
+  invalid_argument,   // 400: the request can never succeed as written
+  unauthenticated,    // 401: no key, or a wrong one
+  permission_denied,  // 403: known, but not allowed; also what a policy refuses
+  not_found,          // 404
+  already_exists,     // 409: the name or id is taken
+  conflict,           // 409: the thing is in a state that does not allow this now
+  unsupported,        // 409: this driver lacks the capability; the hint names drivers that have it
+  too_large,          // 413: over a stated limit
   idempotency_mismatch,  // 422: the same key came with another request
   resource_exhausted,    // 429: a quota or a pool is full; retry later
   cancelled,             // 499: the caller went away
@@ -30,7 +32,8 @@ std::string_view to_string(Code code);
 int http_status(Code code);
 bool is_retryable(Code code);
 
-// "creating sandbox sbx1: mounting /proc: Operation not permitted": context is prepended on the way up.
+// "creating sandbox sbx1: mounting /proc: Operation not permitted": context is prepended on the way
+// up.
 class [[nodiscard]] Error {
  public:
   Error(Code code, std::string message, int os_errno = 0);

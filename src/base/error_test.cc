@@ -28,7 +28,11 @@ TEST(Error, GainsContextOnTheWayUp) {
 }
 
 TEST(Error, KeepsTheInnermostHintAndStage) {
-  auto error = Error(Code::internal, "x").with_hint("inner").at_stage("exec").with_hint("outer").at_stage("run");
+  auto error = Error(Code::internal, "x")
+                   .with_hint("inner")
+                   .at_stage("exec")
+                   .with_hint("outer")
+                   .at_stage("run");
 
   EXPECT_EQ(error.hint(), "inner");
   EXPECT_EQ(error.stage(), "exec");

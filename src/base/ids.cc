@@ -33,7 +33,8 @@ std::string random_name(size_t length) {
   while (name.size() < length) {
     fill_random(pool);
     for (const uint8_t byte : pool) {
-      // 252 is the largest multiple of 36 in a byte: what lies above would favour the first letters.
+      // 252 is the largest multiple of 36 in a byte: what lies above would favour the first
+      // letters.
       if (byte < 252 && name.size() < length) name += kAlphabet[byte % kAlphabet.size()];
     }
   }
@@ -60,9 +61,11 @@ Result<> check_sandbox_name(std::string_view name) {
       !name.empty() && name.size() <= 63 && name.front() != '-' && name.back() != '-' &&
       std::ranges::all_of(name, [](char c) { return is_lower_or_digit(c) || c == '-'; });
   if (!shaped) {
-    return Error(Code::invalid_argument, "a name has 1 to 63 of a-z, 0-9 and '-', and no '-' at its ends");
+    return Error(Code::invalid_argument,
+                 "a name has 1 to 63 of a-z, 0-9 and '-', and no '-' at its ends");
   }
-  if (is_sandbox_id(name)) return Error(Code::invalid_argument, "a name must not look like a sandbox id");
+  if (is_sandbox_id(name))
+    return Error(Code::invalid_argument, "a name must not look like a sandbox id");
   return {};
 }
 

@@ -1,11 +1,11 @@
-// The lean precompiled header: the standard vocabulary, fmt and awaitable, which nearly every file needs anyway.
+// The lean precompiled header: the standard vocabulary, fmt and awaitable, which nearly every file
+// needs anyway.
 #pragma once
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -15,7 +15,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <tl/expected.hpp>

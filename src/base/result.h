@@ -1,8 +1,9 @@
 // Result<T>: a value or an Error, and the two macros that pass errors up.
 #pragma once
 
-#include <tl/expected.hpp>
 #include <utility>
+
+#include <tl/expected.hpp>
 
 #include "base/error.h"
 
@@ -14,7 +15,8 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
  public:
   using Base = tl::expected<T, Error>;
   using Base::Base;
-  Result(Error error) : Base(tl::unexpect, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error)
+      : Base(tl::unexpect, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 };
 
 }  // namespace atl
@@ -22,9 +24,9 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
 #define ATOLL_CONCAT_(a, b) a##b
 #define ATOLL_CONCAT(a, b) ATOLL_CONCAT_(a, b)
 
-#define ATOLL_TRY_(tmp, returns, declaration, ...)      \
-  auto tmp = __VA_ARGS__;                               \
-  if (!tmp) returns std::move(tmp).error();             \
+#define ATOLL_TRY_(tmp, returns, declaration, ...) \
+  auto tmp = __VA_ARGS__;                          \
+  if (!tmp) returns std::move(tmp).error();        \
   declaration = std::move(*tmp)
 
 // TRY(auto dir, open_dir(path));  declares dir, or returns the error.

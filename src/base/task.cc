@@ -1,7 +1,8 @@
 #include "base/task.h"
 
-#include <boost/asio/co_spawn.hpp>
 #include <exception>
+
+#include <boost/asio/co_spawn.hpp>
 
 namespace atl {
 namespace {

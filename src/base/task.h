@@ -1,12 +1,13 @@
 // Task<T>: a coroutine that gives a Result, and the macros that pass errors up inside one.
 //
-// Coroutines take parameters by value. `co_await` is a whole statement, an initialiser, the operand of co_return or the
-// last argument of CO_TRY; tests/lint/check_coroutines.py holds us to it.
+// Coroutines take parameters by value. `co_await` is a whole statement, an initialiser, the operand
+// of co_return or the last argument of CO_TRY; tests/lint/check_coroutines.py holds us to it.
 #pragma once
+
+#include <functional>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <functional>
 
 #include "base/result.h"
 
@@ -17,8 +18,9 @@ namespace asio = boost::asio;
 template <typename T = void>
 using Task = asio::awaitable<Result<T>>;
 
-// Starts a task that nobody waits for. `on_done` gets its result on the same executor; an escaped exception becomes
-// Code::internal. The only place where work is detached: whoever calls it keeps what the task uses alive until on_done.
+// Starts a task that nobody waits for. `on_done` gets its result on the same executor; an escaped
+// exception becomes Code::internal. The only place where work is detached: whoever calls it keeps
+// what the task uses alive until on_done.
 void spawn(const asio::any_io_executor& executor, Task<> task,
            std::function<void(Result<>)> on_done = {});
 

@@ -29,14 +29,16 @@ size_t utf8_sequence(std::string_view text) {
   return 0;
 }
 
-constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kBase64 =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 // A non-negative decimal number and what follows it.
 Result<std::pair<int64_t, std::string_view>> leading_number(std::string_view text) {
   int64_t value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc() || value < 0) {
-    return Error(Code::invalid_argument, "'" + to_printable(text) + "' does not begin with a number");
+    return Error(Code::invalid_argument,
+                 "'" + to_printable(text) + "' does not begin with a number");
   }
   return std::pair(value, text.substr(static_cast<size_t>(end - text.data())));
 }
@@ -82,7 +84,8 @@ std::string to_base64(std::string_view bytes) {
   for (size_t i = 0; i < bytes.size(); i += 3) {
     const size_t have = std::min<size_t>(3, bytes.size() - i);
     uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k) group = group << 8 | (k < have ? static_cast<uint8_t>(bytes[i + k]) : 0u);
+    for (size_t k = 0; k < 3; ++k)
+      group = group << 8 | (k < have ? static_cast<uint8_t>(bytes[i + k]) : 0u);
     for (size_t k = 0; k < 4; ++k) out += k <= have ? kBase64[group >> (18 - 6 * k) & 63] : '=';
   }
   return out;
@@ -135,8 +138,10 @@ Result<int64_t> parse_size(std::string_view text) {
     constexpr std::string_view kUnits = "bkmgt";
     const size_t unit = kUnits.find(static_cast<char>(suffix[0] | 0x20));
     const std::string_view rest = suffix.substr(1);
-    if (unit == std::string_view::npos || !(rest.empty() || rest == "b" || rest == "B" || rest == "iB")) {
-      return Error(Code::invalid_argument, "'" + to_printable(text) + "' is no size; write 512m or 2g");
+    if (unit == std::string_view::npos ||
+        !(rest.empty() || rest == "b" || rest == "B" || rest == "iB")) {
+      return Error(Code::invalid_argument,
+                   "'" + to_printable(text) + "' is no size; write 512m or 2g");
     }
     shift = static_cast<int>(unit) * 10;
   }
@@ -156,7 +161,8 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   if (unit == "h") factor = 3'600'000;
   if (unit == "d") factor = 86'400'000;
   if (factor == 0 || value > INT64_MAX / factor) {
-    return Error(Code::invalid_argument, "'" + to_printable(text) + "' is no duration; write 90s, 5m or 2h");
+    return Error(Code::invalid_argument,
+                 "'" + to_printable(text) + "' is no duration; write 90s, 5m or 2h");
   }
   return std::chrono::milliseconds(value * factor);
 }
@@ -170,7 +176,8 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
       row[0] = i;
       for (size_t j = 1; j < row.size(); ++j) {
         const size_t above = row[j];
-        row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (word[i - 1] == other[j - 1] ? 0 : 1)});
+        row[j] = std::min(
+            {row[j] + 1, row[j - 1] + 1, diagonal + (word[i - 1] == other[j - 1] ? 0 : 1)});
         diagonal = above;
       }
     }

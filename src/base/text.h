@@ -1,4 +1,5 @@
-// Small questions about text: is it UTF-8, base64 both ways, sizes and durations as people write them.
+// Small questions about text: is it UTF-8, base64 both ways, sizes and durations as people write
+// them.
 #pragma once
 
 #include <chrono>

@@ -6,11 +6,12 @@ namespace atl {
 namespace {
 
 TEST(Text, KnowsUtf8) {
-  EXPECT_TRUE(is_utf8("plain text that is longer than a block, gr\xC3\xBC\xC3\x9F, \xF0\x9F\x90\x9A"));
-  EXPECT_FALSE(is_utf8("\xC0\xAF"));          // overlong
-  EXPECT_FALSE(is_utf8("\xED\xA0\x80"));      // surrogate
-  EXPECT_FALSE(is_utf8("12345678\xFF"));      // after a plain block
-  EXPECT_FALSE(is_utf8("\xE2\x82"));          // cut short
+  EXPECT_TRUE(
+      is_utf8("plain text that is longer than a block, gr\xC3\xBC\xC3\x9F, \xF0\x9F\x90\x9A"));
+  EXPECT_FALSE(is_utf8("\xC0\xAF"));      // overlong
+  EXPECT_FALSE(is_utf8("\xED\xA0\x80"));  // surrogate
+  EXPECT_FALSE(is_utf8("12345678\xFF"));  // after a plain block
+  EXPECT_FALSE(is_utf8("\xE2\x82"));      // cut short
   EXPECT_EQ(to_printable("a\xFF\x1B"), "a\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 

@@ -1,16 +1,18 @@
 // What a driver can do on this host, as probed: the router decides on these values alone.
 #pragma once
 
-#include <boost/describe/enum.hpp>
-#include <boost/describe/class.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
+
 namespace atl {
 
-// Ordered, weakest first. The level belongs to driver and runtime, and is what was probed, not what was hoped.
+// Ordered, weakest first. The level belongs to driver and runtime, and is what was probed, not what
+// was hoped.
 enum class Isolation : uint8_t { none, process, container, sentry, vm };
 BOOST_DESCRIBE_ENUM(Isolation, none, process, container, sentry, vm)
 
@@ -60,7 +62,7 @@ struct Capabilities {
   bool ports = false;
   bool gpu = false;
   bool direct_stdio = false;  // the caller's own descriptors become the process's stdio
-  bool own_root = false;      // the sandbox has its own file system root, in which /workspace is real
+  bool own_root = false;  // the sandbox has its own file system root, in which /workspace is real
   // How a directory of the host can appear in the sandbox.
   bool host_dir_ro = false;
   bool host_dir_rw = false;
@@ -71,8 +73,9 @@ struct Capabilities {
   std::vector<std::string> not_protected;  // plain sentences: what this driver does not protect
 };
 BOOST_DESCRIBE_STRUCT(Capabilities, (),
-                      (isolation, placement, limits, kill_tree, network, pause, snapshot, fork, resize, pty, watch,
-                       ports, gpu, direct_stdio, own_root, host_dir_ro, host_dir_rw, host_dir_cow, max_lifetime_s,
-                       price_per_hour, typical_start_ms, not_protected))
+                      (isolation, placement, limits, kill_tree, network, pause, snapshot, fork,
+                       resize, pty, watch, ports, gpu, direct_stdio, own_root, host_dir_ro,
+                       host_dir_rw, host_dir_cow, max_lifetime_s, price_per_hour, typical_start_ms,
+                       not_protected))
 
 }  // namespace atl

@@ -12,7 +12,9 @@ Error lacking(std::string_view what) {
 Task<> Sandbox::pause() { co_return lacking("pause"); }
 Task<> Sandbox::resume() { co_return lacking("resume"); }
 Task<std::string> Sandbox::snapshot(std::string) { co_return lacking("snapshot"); }
-Task<std::vector<std::string>> Sandbox::fork(std::vector<SandboxSpec>) { co_return lacking("fork"); }
+Task<std::vector<std::string>> Sandbox::fork(std::vector<SandboxSpec>) {
+  co_return lacking("fork");
+}
 Task<> Sandbox::resize(Resources) { co_return lacking("resize"); }
 
 }  // namespace atl

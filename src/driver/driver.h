@@ -1,7 +1,7 @@
 // The contract between Atoll and whatever really runs the code.
 //
-// Two small interfaces carry the whole system: Driver makes sandboxes, Sandbox is a handle to one. Everything lives on
-// the core loop.
+// Two small interfaces carry the whole system: Driver makes sandboxes, Sandbox is a handle to one.
+// Everything lives on the core loop.
 #pragma once
 
 #include <memory>
@@ -24,14 +24,15 @@ struct SandboxStats {
   Micros age{0};
 };
 
-// One sandbox. Dropping the handle does not end the sandbox; destroy() does. What the driver did not declare in its
-// Capabilities answers Code::unsupported, which is what the defaults here do.
+// One sandbox. Dropping the handle does not end the sandbox; destroy() does. What the driver did
+// not declare in its Capabilities answers Code::unsupported, which is what the defaults here do.
 class Sandbox {
  public:
   virtual ~Sandbox() = default;
 
   virtual const std::string& id() const = 0;
-  // False once its processes are gone (stopped, expired, killed) though its workspace may still be there.
+  // False once its processes are gone (stopped, expired, killed) though its workspace may still be
+  // there.
   virtual bool is_running() const = 0;
   // Valid as long as this handle.
   virtual Guest& guest() = 0;
@@ -55,7 +56,8 @@ class Sandbox {
 
 enum class EndedBy : uint8_t { expiry, death };
 
-// Told when a sandbox ends without anybody having asked: its time was up, or its first process died.
+// Told when a sandbox ends without anybody having asked: its time was up, or its first process
+// died.
 class DriverListener {
  public:
   virtual ~DriverListener() = default;
@@ -71,16 +73,17 @@ class Driver {
 
   virtual std::string_view name() const = 0;
 
-  // Asks the host or the remote end what works here. Code::unavailable means: skip this driver for now; the hint says
-  // what would make it work.
+  // Asks the host or the remote end what works here. Code::unavailable means: skip this driver for
+  // now; the hint says what would make it work.
   virtual Task<Capabilities> probe() = 0;
 
-  // On failure or cancellation nothing is left behind. Where that cannot be known (a remote answer was lost) the
-  // doubtful object shows up in list(), and the sweeper destroys it.
+  // On failure or cancellation nothing is left behind. Where that cannot be known (a remote answer
+  // was lost) the doubtful object shows up in list(), and the sweeper destroys it.
   virtual Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec) = 0;
 
-  // Takes up a sandbox that an earlier daemon made; Code::not_found when it no longer exists. A sandbox whose processes
-  // have ended but whose workspace is there is attached too, with is_running() false.
+  // Takes up a sandbox that an earlier daemon made; Code::not_found when it no longer exists. A
+  // sandbox whose processes have ended but whose workspace is there is attached too, with
+  // is_running() false.
   virtual Task<std::unique_ptr<Sandbox>> attach(std::string id) = 0;
 
   // Everything of ours that exists on the backend, for the sweeper; also what no store knows.

@@ -1,13 +1,14 @@
 // Running a command in a sandbox: what is asked and what is truthfully told about its end.
 #pragma once
 
-#include <boost/describe/enum.hpp>
 #include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <boost/describe/enum.hpp>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -34,9 +35,9 @@ struct ExecRequest {
   std::string user;                        // "" = the sandbox's default
   StdinMode stdin_mode = StdinMode::closed;
   StdioMode stdio = StdioMode::kept;
-  std::array<Fd, 3> direct;  // stdin, stdout, stderr; for StdioMode::direct
-  Millis timeout{0};         // the whole tree is killed then; zero = no limit of its own
-  uint64_t output_limit = 0; // total bytes after which the process is killed; zero = none
+  std::array<Fd, 3> direct;   // stdin, stdout, stderr; for StdioMode::direct
+  Millis timeout{0};          // the whole tree is killed then; zero = no limit of its own
+  uint64_t output_limit = 0;  // total bytes after which the process is killed; zero = none
 };
 
 enum class ExitReason : uint8_t {

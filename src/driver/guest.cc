@@ -13,8 +13,8 @@ void keep_bounded(std::string& kept, std::string_view bytes, size_t keep, bool& 
   if (bytes.size() > room) truncated = true;
 }
 
-// A process that stops reading must not keep its result from us, so stdin is fed beside the collecting, not before it.
-// A broken pipe is the process's own choice and no error of the exec.
+// A process that stops reading must not keep its result from us, so stdin is fed beside the
+// collecting, not before it. A broken pipe is the process's own choice and no error of the exec.
 Task<> feed_stdin(std::shared_ptr<Process> process, std::string bytes) {
   for (size_t at = 0; at < bytes.size(); at += kStdinPiece) {
     std::string piece = bytes.substr(at, kStdinPiece);
@@ -28,10 +28,12 @@ Task<> feed_stdin(std::shared_ptr<Process> process, std::string bytes) {
 
 }  // namespace
 
-Task<ExecResult> exec_collect(Guest& guest, ExecRequest request, std::string stdin_bytes, size_t keep) {
+Task<ExecResult> exec_collect(Guest& guest, ExecRequest request, std::string stdin_bytes,
+                              size_t keep) {
   if (!stdin_bytes.empty()) request.stdin_mode = StdinMode::open;
   CO_TRY(auto started, co_await guest.start(std::move(request)));
-  std::shared_ptr<Process> process = std::move(started);  // shared with the feeder, which may end later
+  std::shared_ptr<Process> process =
+      std::move(started);  // shared with the feeder, which may end later
   if (!stdin_bytes.empty()) {
     const auto executor = co_await asio::this_coro::executor;
     spawn(executor, feed_stdin(process, std::move(stdin_bytes)));

@@ -1,6 +1,7 @@
 // The way into one running sandbox: processes and files. What a guest says is untrusted input.
 //
-// Lives on the core loop. Every call fails with Code::unavailable once the sandbox or its agent is gone.
+// Lives on the core loop. Every call fails with Code::unavailable once the sandbox or its agent is
+// gone.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +31,19 @@ struct OutputGap {
 
 using ProcessEvent = std::variant<Output, OutputGap, ExitStatus>;
 
-// A client's hold on one process. Dropping a kept one leaves the process running; dropping a direct one kills it.
+// A client's hold on one process. Dropping a kept one leaves the process running; dropping a direct
+// one kills it.
 class Process {
  public:
   virtual ~Process() = default;
 
   virtual ProcessId id() const = 0;
   virtual int pid() const = 0;
-  // The next thing that happened; ExitStatus is the last, and asking further is an error. Output that is not asked for
-  // slows the process down, never fills our memory.
+  // The next thing that happened; ExitStatus is the last, and asking further is an error. Output
+  // that is not asked for slows the process down, never fills our memory.
   virtual Task<ProcessEvent> next() = 0;
-  // Makes a next() that waits, and every later one, answer Code::cancelled: for a reader whose own client has left.
+  // Makes a next() that waits, and every later one, answer Code::cancelled: for a reader whose own
+  // client has left.
   virtual void interrupt() = 0;
   // Waits while the process does not read.
   virtual Task<> write_stdin(std::string bytes) = 0;
@@ -86,7 +89,8 @@ class FileWriter {
 enum class Parents : uint8_t { must_exist, create };
 enum class Recursive : uint8_t { no, yes };
 
-// Paths are relative to the workspace, or absolute in the sandbox; links are followed only while they stay inside.
+// Paths are relative to the workspace, or absolute in the sandbox; links are followed only while
+// they stay inside.
 class Guest {
  public:
   virtual ~Guest() = default;
@@ -101,13 +105,15 @@ class Guest {
   // Sorted by name; `most` bounds the answer, and more than that is Code::too_large.
   virtual Task<std::vector<FileInfo>> list(std::string path, size_t most) = 0;
   virtual Task<std::unique_ptr<FileReader>> open_read(std::string path) = 0;
-  virtual Task<std::unique_ptr<FileWriter>> open_write(std::string path, uint32_t mode, Parents parents) = 0;
+  virtual Task<std::unique_ptr<FileWriter>> open_write(std::string path, uint32_t mode,
+                                                       Parents parents) = 0;
   virtual Task<> mkdir(std::string path, Parents parents) = 0;
   virtual Task<> move(std::string from, std::string to) = 0;
   virtual Task<> remove(std::string path, Recursive recursive) = 0;
 };
 
 // Starts, writes `stdin_bytes`, collects up to `keep` bytes of each stream and waits for the end.
-Task<ExecResult> exec_collect(Guest& guest, ExecRequest request, std::string stdin_bytes, size_t keep);
+Task<ExecResult> exec_collect(Guest& guest, ExecRequest request, std::string stdin_bytes,
+                              size_t keep);
 
 }  // namespace atl

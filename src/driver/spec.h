@@ -1,13 +1,14 @@
 // What a sandbox should be like: everything a driver needs to make one.
 #pragma once
 
-#include <boost/describe/class.hpp>
-#include <boost/describe/enum.hpp>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -26,8 +27,8 @@ BOOST_DESCRIBE_STRUCT(Resources, (), (cpu, memory_mb, pids, disk_mb))
 enum class HostAccess : uint8_t { ro, rw, cow };
 BOOST_DESCRIBE_ENUM(HostAccess, ro, rw, cow)
 
-// A directory that whoever asks has opened with their own rights: the descriptor is the permission, the path is only
-// how it is called.
+// A directory that whoever asks has opened with their own rights: the descriptor is the permission,
+// the path is only how it is called.
 struct HostDirectory {
   Fd directory;
   std::string host_path;
@@ -40,7 +41,8 @@ struct SandboxSpec {
   Resources resources;
   // Given to every process. Values may be secrets: they reach the sandbox and nothing else.
   std::map<std::string, std::string> env;
-  // The workspace itself, when it is a directory of the host (`--here`); otherwise the driver makes an empty one.
+  // The workspace itself, when it is a directory of the host (`--here`); otherwise the driver makes
+  // an empty one.
   std::optional<HostDirectory> workspace;
   std::vector<HostDirectory> mounts;
   // When the sandbox ends even if nobody is there to end it, on Clock::boot(); zero = never.

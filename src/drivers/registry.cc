@@ -7,7 +7,8 @@ namespace atl::drivers {
 
 std::span<const Entry> all() {
   static constexpr Entry kEntries[] = {
-      {"subprocess", "a process confined by Landlock, seccomp and rlimits; no root, no image", make_subprocess_driver},
+      {"subprocess", "a process confined by Landlock, seccomp and rlimits; no root, no image",
+       make_subprocess_driver},
       {"local", "the host itself, unprotected, at full speed", make_local_driver},
   };
   return kEntries;

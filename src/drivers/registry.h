@@ -1,4 +1,5 @@
-// The table of drivers. Adding one is a folder, a line in registry.cc, a line in CMakeLists.txt and a green conformance run.
+// The table of drivers. Adding one is a folder, a line in registry.cc, a line in CMakeLists.txt and
+// a green conformance run.
 #pragma once
 
 #include <memory>

@@ -27,7 +27,8 @@ AgentConnection::AgentConnection(asio::any_io_executor executor, net::StreamPtr 
 
 AgentConnection::~AgentConnection() { stream_->close(); }
 
-Task<std::shared_ptr<AgentConnection>> AgentConnection::open(asio::any_io_executor executor, net::StreamPtr stream) {
+Task<std::shared_ptr<AgentConnection>> AgentConnection::open(asio::any_io_executor executor,
+                                                             net::StreamPtr stream) {
   std::shared_ptr<AgentConnection> connection(new AgentConnection(executor, std::move(stream)));
   connection->stream_->set_read_deadline(std::chrono::steady_clock::now() + kHelloPatience);
   spawn(executor, connection->read_loop());
@@ -82,7 +83,8 @@ Result<> AgentConnection::dispatch(const Frame& frame) {
   Channel& channel = *found->second;
   if (frame.type == FrameType::output) {
     const uint64_t bytes = frame.body.size() - std::min(frame.body.size(), kOutputPieceHeader);
-    if (bytes > channel.credit) return Error(Code::invalid_argument, "the agent sends more than it was granted");
+    if (bytes > channel.credit)
+      return Error(Code::invalid_argument, "the agent sends more than it was granted");
     channel.credit -= bytes;
   } else if (channel.messages.size() > 1024) {
     return Error(Code::invalid_argument, "the agent sends without being asked");
@@ -124,9 +126,11 @@ void AgentConnection::post(FrameType type, uint32_t channel, std::string body) {
   spawn(executor_, flush());
 }
 
-Task<> AgentConnection::send(FrameType type, uint32_t channel, std::string body, std::vector<Fd> descriptors) {
+Task<> AgentConnection::send(FrameType type, uint32_t channel, std::string body,
+                             std::vector<Fd> descriptors) {
   const auto self = shared_from_this();
-  if (body.size() > kLargestBody) co_return Error(Code::too_large, "the request is larger than 1 MiB");
+  if (body.size() > kLargestBody)
+    co_return Error(Code::too_large, "the request is larger than 1 MiB");
   while (open_ && flushing_) co_await writable_.wait();
   if (!open_) co_return gone();
 
@@ -161,7 +165,8 @@ Task<Message> AgentConnection::receive(uint32_t number) {
   if (found == channels_.end()) co_return Error(Code::internal, "no such channel");
   const auto channel = found->second;
   while (channel->messages.empty() || channel->interrupted) {
-    if (channel->interrupted) co_return Error(Code::cancelled, "nobody follows the process any more");
+    if (channel->interrupted)
+      co_return Error(Code::cancelled, "nobody follows the process any more");
     if (!open_) co_return gone();
     channel->arrived.reset();
     co_await channel->arrived.wait();
@@ -208,7 +213,8 @@ Task<std::string> AgentConnection::call(FrameType type, std::string body) {
   }
   Message& answer = channel->messages.front();
   if (answer.type == FrameType::ok) co_return std::move(answer.body);
-  if (answer.type != FrameType::error) co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
+  if (answer.type != FrameType::error)
+    co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
   auto error = decode_error(answer.body);
   if (!error) co_return std::move(error).error();
   co_return std::move(*error);

@@ -1,7 +1,8 @@
-// One connection to an agent: requests and answers, and the output of followed processes, multiplexed by channel.
+// One connection to an agent: requests and answers, and the output of followed processes,
+// multiplexed by channel.
 //
-// Lives on the core loop. The agent is not trusted: what it sends beyond the granted credit, or against the rules of the
-// frames, ends the connection.
+// Lives on the core loop. The agent is not trusted: what it sends beyond the granted credit, or
+// against the rules of the frames, ends the connection.
 #pragma once
 
 #include <deque>
@@ -35,7 +36,8 @@ struct Channel {
 class AgentConnection final : public std::enable_shared_from_this<AgentConnection> {
  public:
   // Says hello; the connection is usable when it returns.
-  static Task<std::shared_ptr<AgentConnection>> open(asio::any_io_executor executor, net::StreamPtr stream);
+  static Task<std::shared_ptr<AgentConnection>> open(asio::any_io_executor executor,
+                                                     net::StreamPtr stream);
   ~AgentConnection();
 
   // Sends a request and waits for its one answer: the body of an ok, or the agent's error.
@@ -45,7 +47,8 @@ class AgentConnection final : public std::enable_shared_from_this<AgentConnectio
   uint32_t open_channel(uint64_t credit);
   // With descriptors only on a local socket.
   Task<> send(FrameType type, uint32_t channel, std::string body, std::vector<Fd> descriptors = {});
-  // Without waiting: queued if the socket is full. For what must not be lost when a handle is dropped.
+  // Without waiting: queued if the socket is full. For what must not be lost when a handle is
+  // dropped.
   void post(FrameType type, uint32_t channel, std::string body);
   // The next frame on a channel; Code::unavailable once the connection is gone and nothing is left.
   Task<Message> receive(uint32_t channel);

@@ -8,7 +8,8 @@
 namespace atl::guest {
 namespace {
 
-// How much output may be under way per process: enough to keep a fast writer busy, little enough to hold a thousand.
+// How much output may be under way per process: enough to keep a fast writer busy, little enough to
+// hold a thousand.
 constexpr uint64_t kWindow = 2 << 20;
 
 ExitStatus to_status(const Exited& exited) {
@@ -78,7 +79,8 @@ class AgentProcess final : public Process {
       : connection_(std::move(connection)), channel_(channel), started_(started) {}
 
   ~AgentProcess() override {
-    // The agent stops sending, so that nobody waits for a reader that has gone; a direct process ends.
+    // The agent stops sending, so that nobody waits for a reader that has gone; a direct process
+    // ends.
     if (!ended_) connection_->post(FrameType::detach, channel_, {});
     connection_->close_channel(channel_);
   }
@@ -123,7 +125,8 @@ class AgentProcess final : public Process {
 
   Task<> write_stdin(std::string bytes) override {
     for (size_t at = 0; at < bytes.size(); at += kDataPiece) {
-      const std::string body = encode(StdinData{started_.process, std::string_view(bytes).substr(at, kDataPiece)});
+      const std::string body =
+          encode(StdinData{started_.process, std::string_view(bytes).substr(at, kDataPiece)});
       auto written = co_await connection_->call(FrameType::stdin_data, body);
       if (!written) co_return std::move(written).error();
     }
@@ -146,8 +149,8 @@ class AgentProcess final : public Process {
 };
 
 // Waits for `started` and makes the handle; the channel is closed on every other way out.
-Task<std::unique_ptr<Process>> follow(std::shared_ptr<AgentConnection> connection, FrameType type, std::string body,
-                                      std::vector<Fd> descriptors) {
+Task<std::unique_ptr<Process>> follow(std::shared_ptr<AgentConnection> connection, FrameType type,
+                                      std::string body, std::vector<Fd> descriptors) {
   const uint32_t channel = connection->open_channel(kWindow);
   auto sent = co_await connection->send(type, channel, std::move(body), std::move(descriptors));
   if (!sent) {
@@ -175,14 +178,17 @@ class AgentFileReader final : public FileReader {
  public:
   AgentFileReader(std::shared_ptr<AgentConnection> connection, OpenedFile opened)
       : connection_(std::move(connection)), opened_(opened) {}
-  ~AgentFileReader() override { connection_->post(FrameType::close_file, 0, encode_handle(opened_.handle)); }
+  ~AgentFileReader() override {
+    connection_->post(FrameType::close_file, 0, encode_handle(opened_.handle));
+  }
 
   uint64_t size() const override { return opened_.size; }
   Task<std::string> read(uint64_t offset, size_t most) override {
     const auto piece = static_cast<uint32_t>(std::min(most, kDataPiece));
     const std::string body = encode(ReadFile{opened_.handle, offset, piece});
     CO_TRY(auto bytes, co_await connection_->call(FrameType::read, body));
-    if (bytes.size() > piece) co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
+    if (bytes.size() > piece)
+      co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
     co_return std::move(bytes);
   }
 
@@ -201,7 +207,8 @@ class AgentFileWriter final : public FileWriter {
 
   Task<> write(std::string bytes) override {
     for (size_t at = 0; at < bytes.size(); at += kDataPiece) {
-      const std::string body = encode(WriteFile{opened_.handle, std::string_view(bytes).substr(at, kDataPiece)});
+      const std::string body =
+          encode(WriteFile{opened_.handle, std::string_view(bytes).substr(at, kDataPiece)});
       auto written = co_await connection_->call(FrameType::write, body);
       if (!written) co_return std::move(written).error();
     }
@@ -213,7 +220,8 @@ class AgentFileWriter final : public FileWriter {
     CO_TRY(auto answer, co_await connection_->call(FrameType::commit, body));
     committed_ = true;
     CO_TRY(auto entries, decode_entries(answer));
-    if (entries.size() != 1) co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
+    if (entries.size() != 1)
+      co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
     co_return to_info(std::move(entries[0]));
   }
 
@@ -268,7 +276,8 @@ Task<std::unique_ptr<Process>> AgentGuest::start(ExecRequest request) {
     co_return Error(Code::too_large, "arguments and environment are larger than 1 MiB together");
   }
   CO_TRY(auto agent, co_await connection());
-  co_return co_await follow(std::move(agent), FrameType::exec, std::move(body), std::move(descriptors));
+  co_return co_await follow(std::move(agent), FrameType::exec, std::move(body),
+                            std::move(descriptors));
 }
 
 Task<std::unique_ptr<Process>> AgentGuest::attach(ProcessId process, ResumeFrom from) {
@@ -299,7 +308,8 @@ Task<FileInfo> AgentGuest::stat(std::string path) {
   CO_TRY(auto agent, co_await connection());
   CO_TRY(auto answer, co_await agent->call(FrameType::stat, body));
   CO_TRY(auto entries, decode_entries(answer));
-  if (entries.size() != 1) co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
+  if (entries.size() != 1)
+    co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
   co_return to_info(std::move(entries[0]));
 }
 
@@ -321,7 +331,8 @@ Task<std::unique_ptr<FileReader>> AgentGuest::open_read(std::string path) {
   co_return std::make_unique<AgentFileReader>(std::move(agent), opened);
 }
 
-Task<std::unique_ptr<FileWriter>> AgentGuest::open_write(std::string path, uint32_t mode, Parents parents) {
+Task<std::unique_ptr<FileWriter>> AgentGuest::open_write(std::string path, uint32_t mode,
+                                                         Parents parents) {
   const std::string body = encode(Path{std::move(path), mode, parents == Parents::create, 0});
   CO_TRY(auto agent, co_await connection());
   CO_TRY(auto answer, co_await agent->call(FrameType::open_write, body));

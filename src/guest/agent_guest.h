@@ -1,4 +1,5 @@
-// Guest over an agent: what almost every driver returns. A driver only has to open a byte stream to its agent.
+// Guest over an agent: what almost every driver returns. A driver only has to open a byte stream to
+// its agent.
 #pragma once
 
 #include <functional>
@@ -26,7 +27,8 @@ class AgentGuest final : public Guest {
   Task<FileInfo> stat(std::string path) override;
   Task<std::vector<FileInfo>> list(std::string path, size_t most) override;
   Task<std::unique_ptr<FileReader>> open_read(std::string path) override;
-  Task<std::unique_ptr<FileWriter>> open_write(std::string path, uint32_t mode, Parents parents) override;
+  Task<std::unique_ptr<FileWriter>> open_write(std::string path, uint32_t mode,
+                                               Parents parents) override;
   Task<> mkdir(std::string path, Parents parents) override;
   Task<> move(std::string from, std::string to) override;
   Task<> remove(std::string path, Recursive recursive) override;

@@ -12,8 +12,10 @@ uint32_t read_u32(const char* at) {
 }
 
 bool is_known(uint8_t type) {
-  return (type >= static_cast<uint8_t>(FrameType::hello) && type <= static_cast<uint8_t>(FrameType::remove)) ||
-         (type >= static_cast<uint8_t>(FrameType::ok) && type <= static_cast<uint8_t>(FrameType::exited));
+  return (type >= static_cast<uint8_t>(FrameType::hello) &&
+          type <= static_cast<uint8_t>(FrameType::remove)) ||
+         (type >= static_cast<uint8_t>(FrameType::ok) &&
+          type <= static_cast<uint8_t>(FrameType::exited));
 }
 
 }  // namespace

@@ -2,9 +2,10 @@
 //
 //   u32 body length | u32 channel | u8 type | 3 bytes zero | body
 //
-// The channel is the number of the request that a frame belongs to, chosen by the host and unique per connection; all
-// answers to it, and all output of a process started by it, carry the same number. Neither side believes the other:
-// a frame that is too long or of an unknown type ends the connection.
+// The channel is the number of the request that a frame belongs to, chosen by the host and unique
+// per connection; all answers to it, and all output of a process started by it, carry the same
+// number. Neither side believes the other: a frame that is too long or of an unknown type ends the
+// connection.
 #pragma once
 
 #include <cstdint>
@@ -69,15 +70,19 @@ void append_header(std::string& out, FrameType type, uint32_t channel, size_t le
 // Collects bytes and cuts frames off their front.
 class FrameBuffer final {
  public:
-  // Where to read the next bytes to; at least `room` of them fit. Invalidates frames handed out before.
+  // Where to read the next bytes to; at least `room` of them fit. Invalidates frames handed out
+  // before.
   char* prepare(size_t room);
   void commit(size_t bytes) { end_ += bytes; }
 
-  // The next whole frame, or nothing yet. Code::invalid_argument when the other side breaks the rules.
+  // The next whole frame, or nothing yet. Code::invalid_argument when the other side breaks the
+  // rules.
   Result<std::optional<Frame>> next();
 
   // Bytes that came with the last read and are not consumed yet.
-  std::string_view pending() const { return std::string_view(bytes_).substr(begin_, end_ - begin_); }
+  std::string_view pending() const {
+    return std::string_view(bytes_).substr(begin_, end_ - begin_);
+  }
   void consume(size_t bytes) { begin_ += bytes; }
 
  private:

@@ -1,4 +1,5 @@
-// Arbitrary bytes as a stream of frames from a hostile agent or a hostile client, and as the body of each message.
+// Arbitrary bytes as a stream of frames from a hostile agent or a hostile client, and as the body
+// of each message.
 #include <cstdint>
 #include <cstring>
 

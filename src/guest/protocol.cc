@@ -12,7 +12,9 @@ Result<Message> checked(const ByteReader& reader, Message message) {
   return message;
 }
 
-Error bad(const char* what) { return Error(Code::invalid_argument, std::string("malformed message: ") + what); }
+Error bad(const char* what) {
+  return Error(Code::invalid_argument, std::string("malformed message: ") + what);
+}
 
 void put(ByteWriter& writer, const Exited& message) {
   writer.u32(static_cast<uint32_t>(message.exit_code));
@@ -43,7 +45,8 @@ Result<Exited> take_exited(ByteReader& reader) {
   message.stderr_bytes = bounded();
   message.attested = reader.u8() == 1;
   if (kind > static_cast<uint8_t>(ExitKind::infra)) return bad("an unknown end of a process");
-  if (message.exit_code < 0 || message.exit_code > 255 || message.signal < 0 || message.signal > 64) {
+  if (message.exit_code < 0 || message.exit_code > 255 || message.signal < 0 ||
+      message.signal > 64) {
     return bad("an impossible exit status");
   }
   message.kind = static_cast<ExitKind>(kind);
@@ -232,7 +235,8 @@ std::string encode(const std::vector<ProcessRow>& rows) {
     writer.i64(row.started_at_ms);
     writer.u8(row.running ? 1 : 0);
     put(writer, row.exit);
-    for (const uint64_t at : {row.stdout_first, row.stdout_end, row.stderr_first, row.stderr_end}) writer.u64(at);
+    for (const uint64_t at : {row.stdout_first, row.stdout_end, row.stderr_first, row.stderr_end})
+      writer.u64(at);
   }
   return std::move(writer).bytes();
 }
@@ -297,7 +301,8 @@ Result<Error> decode_error(std::string_view body) {
   if (code > static_cast<uint8_t>(Code::out_of_space)) return bad("an unknown error");
   // Kept apart from Result's own error: this is a message about an error, well received.
   if (auto end = reader.finish(); !end) return std::move(end).error();
-  return Result<Error>(tl::in_place, Error(static_cast<Code>(code), std::move(message), number).with_hint(hint));
+  return Result<Error>(tl::in_place,
+                       Error(static_cast<Code>(code), std::move(message), number).with_hint(hint));
 }
 
 std::string encode(const Path& message) {

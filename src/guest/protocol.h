@@ -1,6 +1,7 @@
 // The messages between host and agent, as values with one encoding each.
 //
-// decode_* never trusts the other side: counts, enumerators and numbers are checked, and anything left over is an error.
+// decode_* never trusts the other side: counts, enumerators and numbers are checked, and anything
+// left over is an error.
 #pragma once
 
 #include <cstdint>
@@ -136,9 +137,9 @@ Result<Error> decode_error(std::string_view body);
 
 struct Path {
   std::string path;
-  uint32_t mode = 0;  // open_write
-  bool deep = false;  // open_write, mkdir: make parents; remove: with all below
-  uint64_t limit = 0; // list
+  uint32_t mode = 0;   // open_write
+  bool deep = false;   // open_write, mkdir: make parents; remove: with all below
+  uint64_t limit = 0;  // list
 };
 std::string encode(const Path& message);
 Result<Path> decode_path(std::string_view body);

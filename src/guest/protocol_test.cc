@@ -46,7 +46,8 @@ TEST(Protocol, ImpossibleExitStatusesAreRefusedAndNumbersBounded) {
 }
 
 TEST(Protocol, ErrorsKeepCodeAndHint) {
-  const auto got = decode_error(encode_error(Error(Code::not_found, "no file", 2).with_hint("look")));
+  const auto got =
+      decode_error(encode_error(Error(Code::not_found, "no file", 2).with_hint("look")));
 
   ASSERT_TRUE(got.has_value());
   EXPECT_EQ(got->code(), Code::not_found);

@@ -1,5 +1,6 @@
-// What the agent is told once, at its birth. It travels from the driver through the launcher, which does not read it,
-// in a sealed memory file, so that environment values touch no disk and no argument list.
+// What the agent is told once, at its birth. It travels from the driver through the launcher, which
+// does not read it, in a sealed memory file, so that environment values touch no disk and no
+// argument list.
 #pragma once
 
 #include <cstdint>

@@ -21,8 +21,8 @@ constexpr uint64_t kRefer = 1ULL << 13;     // ABI 2
 constexpr uint64_t kTruncate = 1ULL << 14;  // ABI 3
 constexpr uint64_t kIoctlDev = 1ULL << 15;  // ABI 5
 constexpr uint64_t kAllOfAbi1 = (1ULL << 13) - 1;
-constexpr uint64_t kTcpBindAndConnect = 3;                    // ABI 4
-constexpr uint64_t kScopeAbstractSocketsAndSignals = 3;       // ABI 6
+constexpr uint64_t kTcpBindAndConnect = 3;               // ABI 4
+constexpr uint64_t kScopeAbstractSocketsAndSignals = 3;  // ABI 6
 constexpr uint64_t kForFiles = kExecute | kWriteFile | kReadFile | kTruncate | kIoctlDev;
 
 struct RulesetAttributes {
@@ -90,7 +90,7 @@ Result<LandlockRules> LandlockRules::create() {
 }
 
 Result<> LandlockRules::allow(int directory_or_file, FileAccess access) {
-  struct stat info {};
+  struct stat info{};
   if (fstat(directory_or_file, &info) != 0) return os_error("looking at a path for Landlock");
   PathBeneath rule{};
   rule.allowed = rights_of(access) & handled_files(abi_);

@@ -1,8 +1,10 @@
-// Landlock: which files a process and all its descendants may reach, enforced by the kernel without any privilege.
+// Landlock: which files a process and all its descendants may reach, enforced by the kernel without
+// any privilege.
 //
-// Rules are only ever added to a process, never taken away, and survive exec. ABI 1 came with kernel 5.13; later ones
-// add truncation (3, 6.2), TCP (4, 6.7), device ioctls (5, 6.10) and scopes for signals and abstract sockets (6, 6.12).
-// What the running kernel lacks is left out and shows in landlock_abi().
+// Rules are only ever added to a process, never taken away, and survive exec. ABI 1 came with
+// kernel 5.13; later ones add truncation (3, 6.2), TCP (4, 6.7), device ioctls (5, 6.10) and scopes
+// for signals and abstract sockets (6, 6.12). What the running kernel lacks is left out and shows
+// in landlock_abi().
 #pragma once
 
 #include <string>
@@ -22,10 +24,12 @@ enum class FileAccess : uint8_t {
   device,      // read and write one existing node
 };
 
-// A set of rules, built once and applied to each child by the descriptor (landlock_restrict_self in child/).
+// A set of rules, built once and applied to each child by the descriptor (landlock_restrict_self in
+// child/).
 class LandlockRules final {
  public:
-  // Denies every access that the kernel can control; TCP too, and signals and abstract sockets to the outside.
+  // Denies every access that the kernel can control; TCP too, and signals and abstract sockets to
+  // the outside.
   static Result<LandlockRules> create();
 
   Result<> allow(int directory_or_file, FileAccess access);

@@ -26,8 +26,8 @@ Result<Fd> memory_file(const std::string& bytes) {
   return fd;
 }
 
-// Which sandboxes' agents live, as far as the launcher has told, and when their time is up (zero = never, or not known).
-// Shared by the driver and its handles.
+// Which sandboxes' agents live, as far as the launcher has told, and when their time is up (zero =
+// never, or not known). Shared by the driver and its handles.
 using LiveSet = std::map<std::string, Micros>;
 
 class LaunchedSandbox final : public Sandbox {
@@ -81,7 +81,8 @@ class LaunchedSandbox final : public Sandbox {
 
 class LaunchedDriver final : public Driver {
  public:
-  LaunchedDriver(asio::any_io_executor executor, LauncherClient& launcher, LaunchedDriverOptions options)
+  LaunchedDriver(asio::any_io_executor executor, LauncherClient& launcher,
+                 LaunchedDriverOptions options)
       : executor_(std::move(executor)), launcher_(launcher), options_(std::move(options)) {
     options_.capabilities.direct_stdio = true;
     launcher_.subscribe([this](const EndedEvent& event) { on_event(event); });
@@ -106,10 +107,12 @@ class LaunchedDriver final : public Driver {
     std::vector<Fd> directories;
     if (spec.workspace) directories.push_back(std::move(spec.workspace->directory));
     for (auto& mount : spec.mounts) directories.push_back(std::move(mount.directory));
-    CO_TRY(auto socket, co_await launcher_.create(std::move(request), std::move(config_file), std::move(directories)));
+    CO_TRY(auto socket, co_await launcher_.create(std::move(request), std::move(config_file),
+                                                  std::move(directories)));
     CO_TRY(auto stream, net::adopt_socket(executor_, std::move(socket)));
     live_->insert_or_assign(spec.id, spec.expires_at);
-    auto sandbox = std::make_unique<LaunchedSandbox>(executor_, launcher_, spec.id, live_, std::move(stream));
+    auto sandbox =
+        std::make_unique<LaunchedSandbox>(executor_, launcher_, spec.id, live_, std::move(stream));
     auto greeted = co_await sandbox->guest().greet();
     if (!greeted) {
       auto destroyed = co_await sandbox->destroy();
@@ -123,7 +126,8 @@ class LaunchedDriver final : public Driver {
   Task<std::unique_ptr<Sandbox>> attach(std::string id) override {
     CO_TRY(auto socket, co_await launcher_.connect(id));
     CO_TRY(auto stream, net::adopt_socket(executor_, std::move(socket)));
-    auto sandbox = std::make_unique<LaunchedSandbox>(executor_, launcher_, id, live_, std::move(stream));
+    auto sandbox =
+        std::make_unique<LaunchedSandbox>(executor_, launcher_, id, live_, std::move(stream));
     CO_TRY_OK(co_await sandbox->guest().greet());
     live_->try_emplace(id);
     co_return std::move(sandbox);
@@ -145,7 +149,9 @@ class LaunchedDriver final : public Driver {
     co_return ids;
   }
 
-  Task<> destroy_orphan(std::string id) override { co_return co_await launcher_.destroy(std::move(id)); }
+  Task<> destroy_orphan(std::string id) override {
+    co_return co_await launcher_.destroy(std::move(id));
+  }
 
  private:
   Result<AgentConfig> make_config(const SandboxSpec& spec) const {
@@ -153,21 +159,26 @@ class LaunchedDriver final : public Driver {
     config.sandbox_id = spec.id;
     config.env = spec.env;
     config.confinement = options_.confinement;
-    if (spec.resources.memory_mb) config.memory_bytes = static_cast<uint64_t>(*spec.resources.memory_mb) << 20;
+    if (spec.resources.memory_mb)
+      config.memory_bytes = static_cast<uint64_t>(*spec.resources.memory_mb) << 20;
     config.dies_with_connection = launcher_.is_embedded();
     if (spec.workspace) {
       TRY_OK(check_access(*spec.workspace));
       config.workspace_writable = spec.workspace->access == HostAccess::rw;
     }
-    if (spec.mounts.size() > kMostMounts) return Error(Code::invalid_argument, "more than 16 directories");
+    if (spec.mounts.size() > kMostMounts)
+      return Error(Code::invalid_argument, "more than 16 directories");
     for (const auto& mount : spec.mounts) {
       TRY_OK(check_access(mount));
       TRY(auto path, os::path_of(mount.directory.get()));
-      // Without a file system root of its own a sandbox sees a directory where the host has it, or not at all.
-      if (!mount.guest_path.empty() && mount.guest_path != mount.host_path && mount.guest_path != path) {
-        return Error(Code::unsupported, "driver " + options_.name + " cannot show " + mount.host_path + " as " +
-                                            mount.guest_path)
-            .with_hint("use the same path inside, -v " + path + ", or a driver with a root of its own");
+      // Without a file system root of its own a sandbox sees a directory where the host has it, or
+      // not at all.
+      if (!mount.guest_path.empty() && mount.guest_path != mount.host_path &&
+          mount.guest_path != path) {
+        return Error(Code::unsupported, "driver " + options_.name + " cannot show " +
+                                            mount.host_path + " as " + mount.guest_path)
+            .with_hint("use the same path inside, -v " + path +
+                       ", or a driver with a root of its own");
       }
       config.mounts.push_back({path, mount.access == HostAccess::rw});
     }
@@ -179,13 +190,15 @@ class LaunchedDriver final : public Driver {
     const bool possible = (directory.access == HostAccess::ro && can.host_dir_ro) ||
                           (directory.access == HostAccess::rw && can.host_dir_rw);
     if (possible) return {};
-    return Error(Code::unsupported, "driver " + options_.name + " cannot offer a host directory in this way");
+    return Error(Code::unsupported,
+                 "driver " + options_.name + " cannot offer a host directory in this way");
   }
 
   void on_event(const EndedEvent& event) {
     // Another driver's, or one that is being destroyed on request.
     if (live_->erase(event.id) == 0 || listener_ == nullptr) return;
-    listener_->on_ended(event.id, event.cause == EndCause::expiry ? EndedBy::expiry : EndedBy::death);
+    listener_->on_ended(event.id,
+                        event.cause == EndCause::expiry ? EndedBy::expiry : EndedBy::death);
   }
 
   asio::any_io_executor executor_;
@@ -196,7 +209,8 @@ class LaunchedDriver final : public Driver {
 
 }  // namespace
 
-std::unique_ptr<Driver> make_launched_driver(asio::any_io_executor executor, LauncherClient& launcher,
+std::unique_ptr<Driver> make_launched_driver(asio::any_io_executor executor,
+                                             LauncherClient& launcher,
                                              LaunchedDriverOptions options) {
   return std::make_unique<LaunchedDriver>(std::move(executor), launcher, std::move(options));
 }

@@ -1,4 +1,5 @@
-// A driver whose sandboxes are an agent under the launcher, confined or not: what `local` and `subprocess` have in common.
+// A driver whose sandboxes are an agent under the launcher, confined or not: what `local` and
+// `subprocess` have in common.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,8 @@ struct LaunchedDriverOptions {
 };
 
 // `launcher` outlives the driver.
-std::unique_ptr<Driver> make_launched_driver(asio::any_io_executor executor, LauncherClient& launcher,
+std::unique_ptr<Driver> make_launched_driver(asio::any_io_executor executor,
+                                             LauncherClient& launcher,
                                              LaunchedDriverOptions options);
 
 }  // namespace atl::native

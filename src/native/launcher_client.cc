@@ -8,11 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <map>
+
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <map>
 
 #include "net/event.h"
 #include "os/file.h"
@@ -54,7 +55,8 @@ Result<pid_t> spawn_launcher(const std::string& program, std::vector<std::string
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, log, 1);
   posix_spawn_file_actions_adddup2(&actions, log, 2);
-  // By copies above the places that they go to: a place may be the number of one that is still to be moved.
+  // By copies above the places that they go to: a place may be the number of one that is still to
+  // be moved.
   constexpr int kAside = 16;
   const int count = static_cast<int>(descriptors.size());
   std::vector<Fd> copies;
@@ -69,10 +71,12 @@ Result<pid_t> spawn_launcher(const std::string& program, std::vector<std::string
   argv.push_back(nullptr);
   char* no_environment[] = {nullptr};
   pid_t pid = 0;
-  const int failure = posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), no_environment);
+  const int failure =
+      posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), no_environment);
   posix_spawn_file_actions_destroy(&actions);
   if (failure != 0) {
-    return os_error_from(failure, "starting", program).with_hint("is Atoll installed completely? set ATOLL_LIBEXEC");
+    return os_error_from(failure, "starting", program)
+        .with_hint("is Atoll installed completely? set ATOLL_LIBEXEC");
   }
   return pid;
 }
@@ -119,13 +123,15 @@ LauncherClient::~LauncherClient() {
   if (!impl_->is_embedded || impl_->launcher == 0) return;
   // It ends everything and leaves; waiting for it means that nothing is left when we are gone.
   const auto give_up = std::chrono::steady_clock::now() + kLeavePatience;
-  while (waitpid(impl_->launcher, nullptr, WNOHANG) == 0 && std::chrono::steady_clock::now() < give_up) {
+  while (waitpid(impl_->launcher, nullptr, WNOHANG) == 0 &&
+         std::chrono::steady_clock::now() < give_up) {
     const timespec pause{0, 100'000};
     nanosleep(&pause, nullptr);
   }
 }
 
-Result<std::unique_ptr<LauncherClient>> LauncherClient::kept(asio::any_io_executor executor, KeptLauncher options) {
+Result<std::unique_ptr<LauncherClient>> LauncherClient::kept(asio::any_io_executor executor,
+                                                             KeptLauncher options) {
   if (mkdir(options.run_directory.c_str(), 0711) != 0 && errno != EEXIST) {
     return os_error("making the run directory", options.run_directory);
   }
@@ -146,32 +152,42 @@ Result<std::unique_ptr<LauncherClient>> LauncherClient::embedded(asio::any_io_ex
   if (mkdir(options.base_directory.c_str(), 0711) != 0 && errno != EEXIST) {
     return os_error("making", options.base_directory);
   }
-  TRY(auto base, os::open_at(AT_FDCWD, options.base_directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  struct stat info {};
+  TRY(auto base,
+      os::open_at(AT_FDCWD, options.base_directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  struct stat info{};
   if (fstat(base.get(), &info) != 0) return os_error("looking at", options.base_directory);
   if (info.st_uid != geteuid() || (info.st_mode & 022) != 0) {
-    return Error(Code::permission_denied, options.base_directory + " belongs to somebody else, or others may write to it");
+    return Error(Code::permission_denied,
+                 options.base_directory + " belongs to somebody else, or others may write to it");
   }
-  // While the base is locked no other run mistakes our directory, not locked yet, for one whose owner was killed.
+  // While the base is locked no other run mistakes our directory, not locked yet, for one whose
+  // owner was killed.
   if (flock(base.get(), LOCK_EX) != 0) return os_error("locking", options.base_directory);
   impl->run_path = options.base_directory + "/run-XXXXXX";
   if (mkdtemp(impl->run_path.data()) == nullptr) return os_error("making a run directory");
   chmod(impl->run_path.c_str(), 0711);
   TRY(impl->run_directory, os::open_at(AT_FDCWD, impl->run_path, O_RDONLY | O_DIRECTORY));
-  if (flock(impl->run_directory.get(), LOCK_EX | LOCK_NB) != 0) return os_error("locking", impl->run_path);
+  if (flock(impl->run_directory.get(), LOCK_EX | LOCK_NB) != 0)
+    return os_error("locking", impl->run_path);
   return std::unique_ptr<LauncherClient>(new LauncherClient(std::move(impl)));
 }
 
 bool LauncherClient::is_embedded() const { return impl_->is_embedded; }
-uint64_t LauncherClient::reconnects() const { return impl_->connections > 0 ? impl_->connections - 1 : 0; }
-void LauncherClient::subscribe(OnEnded on_ended) { impl_->listeners.push_back(std::move(on_ended)); }
+uint64_t LauncherClient::reconnects() const {
+  return impl_->connections > 0 ? impl_->connections - 1 : 0;
+}
+void LauncherClient::subscribe(OnEnded on_ended) {
+  impl_->listeners.push_back(std::move(on_ended));
+}
 
 Result<> LauncherClient::Impl::start_keeper() {
-  TRY(auto log, os::open_at(run_directory.get(), kLauncherLog, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600));
+  TRY(auto log, os::open_at(run_directory.get(), kLauncherLog,
+                            O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600));
   // The child detaches the keeper and ends at once.
-  TRY(auto pid, spawn_launcher(libexec + "/atoll-launcher",
-                               {"atoll-launcher", "--keep", std::to_string(uid), std::to_string(gid)},
-                               {run_directory.get()}, log.get()));
+  TRY(auto pid,
+      spawn_launcher(libexec + "/atoll-launcher",
+                     {"atoll-launcher", "--keep", std::to_string(uid), std::to_string(gid)},
+                     {run_directory.get()}, log.get()));
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   return {};
@@ -179,7 +195,8 @@ Result<> LauncherClient::Impl::start_keeper() {
 
 Result<Fd> LauncherClient::Impl::connect_or_start() {
   if (is_embedded) {
-    if (launcher != 0) return gone();  // its sandboxes are gone with it; there is nothing to go on with
+    if (launcher != 0)
+      return gone();  // its sandboxes are gone with it; there is nothing to go on with
     TRY(auto ends, os::socket_pair(os::SocketKind::packets));
     TRY(launcher, spawn_launcher(libexec + "/atoll-launcher", {"atoll-launcher", "--embedded"},
                                  {run_directory.get(), ends.second.get()}, 2));
@@ -232,7 +249,9 @@ Task<> LauncherClient::Impl::ensure_connected() {
 }
 
 Task<> LauncherClient::Impl::greet() {
-  CO_TRY(auto answer, co_await exchange(Operation::hello, encode(LauncherHello{kLauncherVersion, ATOLL_VERSION}), {}));
+  CO_TRY(auto answer,
+         co_await exchange(Operation::hello, encode(LauncherHello{kLauncherVersion, ATOLL_VERSION}),
+                           {}));
   CO_TRY(auto hello, decode_launcher_hello(answer.body));
   greeting = std::move(hello);
   co_return Result<>();
@@ -286,11 +305,13 @@ void LauncherClient::Impl::on_packet(std::string_view bytes, std::vector<Fd> des
   waiting->done.set();
 }
 
-Task<Answer> LauncherClient::Impl::exchange(Operation operation, std::string body, std::vector<Fd> descriptors) {
+Task<Answer> LauncherClient::Impl::exchange(Operation operation, std::string body,
+                                            std::vector<Fd> descriptors) {
   const auto self = shared_from_this();
   const uint32_t number = next_request++ == 0 ? next_request++ : next_request - 1;
   const std::string packet = encode_packet(number, operation, body);
-  if (packet.size() > kLargestPacket) co_return Error(Code::too_large, "a message to the launcher is too large");
+  if (packet.size() > kLargestPacket)
+    co_return Error(Code::too_large, "a message to the launcher is too large");
   auto waiting = std::make_shared<Pending>(executor);
   pending[number] = waiting;
   std::vector<int> numbers;
@@ -302,7 +323,8 @@ Task<Answer> LauncherClient::Impl::exchange(Operation operation, std::string bod
     if (is_connected) sent = os::send_some(through->native_handle(), packet, numbers);
     if (sent) break;
     if (!is_connected || sent.error().os_errno() != EAGAIN) {
-      // The launcher died before it saw anything of this request, so that its successor can be asked instead.
+      // The launcher died before it saw anything of this request, so that its successor can be
+      // asked instead.
       if (is_connected) disconnect();
       pending.erase(number);
       if (operation == Operation::hello || ++successors > kMostSuccessors) co_return gone();
@@ -316,9 +338,11 @@ Task<Answer> LauncherClient::Impl::exchange(Operation operation, std::string bod
     co_await through->async_wait(asio::posix::stream_descriptor::wait_write,
                                  asio::redirect_error(asio::use_awaitable, failure));
   }
-  const bool in_time = co_await waiting->done.wait_until(std::chrono::steady_clock::now() + kAnswerPatience);
+  const bool in_time =
+      co_await waiting->done.wait_until(std::chrono::steady_clock::now() + kAnswerPatience);
   pending.erase(number);
-  if (!in_time && !waiting->answer) co_return Error(Code::deadline_exceeded, "the launcher did not answer in time");
+  if (!in_time && !waiting->answer)
+    co_return Error(Code::deadline_exceeded, "the launcher did not answer in time");
   if (!waiting->answer) co_return gone();
   if (waiting->answer->operation == Operation::ok) co_return std::move(*waiting->answer);
   auto error = decode_launcher_error(waiting->answer->body);
@@ -326,7 +350,8 @@ Task<Answer> LauncherClient::Impl::exchange(Operation operation, std::string bod
   co_return std::move(*error);
 }
 
-Task<Answer> LauncherClient::Impl::request(Operation operation, std::string body, std::vector<Fd> descriptors) {
+Task<Answer> LauncherClient::Impl::request(Operation operation, std::string body,
+                                           std::vector<Fd> descriptors) {
   const auto self = shared_from_this();
   CO_TRY_OK(co_await ensure_connected());
   co_return co_await exchange(operation, std::move(body), std::move(descriptors));
@@ -343,8 +368,10 @@ Task<Fd> LauncherClient::create(LaunchRequest request, Fd config, std::vector<Fd
   std::vector<Fd> descriptors;
   descriptors.push_back(std::move(config));
   for (auto& directory : directories) descriptors.push_back(std::move(directory));
-  CO_TRY(auto answer, co_await impl->request(Operation::create, encode(request), std::move(descriptors)));
-  if (answer.descriptors.size() != 1) co_return Error(Code::internal, "the launcher sent no connection");
+  CO_TRY(auto answer,
+         co_await impl->request(Operation::create, encode(request), std::move(descriptors)));
+  if (answer.descriptors.size() != 1)
+    co_return Error(Code::internal, "the launcher sent no connection");
   co_return std::move(answer.descriptors[0]);
 }
 
@@ -352,7 +379,8 @@ Task<Fd> LauncherClient::connect(std::string id) {
   const auto impl = impl_;
   std::vector<Fd> none;
   CO_TRY(auto answer, co_await impl->request(Operation::connect, encode_id(id), std::move(none)));
-  if (answer.descriptors.size() != 1) co_return Error(Code::internal, "the launcher sent no connection");
+  if (answer.descriptors.size() != 1)
+    co_return Error(Code::internal, "the launcher sent no connection");
   co_return std::move(answer.descriptors[0]);
 }
 

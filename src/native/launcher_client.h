@@ -1,8 +1,9 @@
-// The daemon's side of the launcher: starts it if need be, talks to it, and connects again when it has died.
+// The daemon's side of the launcher: starts it if need be, talks to it, and connects again when it
+// has died.
 //
-// Lives on the core loop. A call that is under way when the launcher dies fails with Code::unavailable; the next one
-// waits for the keeper to bring the launcher back (a few milliseconds), within its own deadline. Whether an interrupted
-// create came about shows in list().
+// Lives on the core loop. A call that is under way when the launcher dies fails with
+// Code::unavailable; the next one waits for the keeper to bring the launcher back (a few
+// milliseconds), within its own deadline. Whether an interrupted create came about shows in list().
 #pragma once
 
 #include <sys/types.h>
@@ -34,8 +35,10 @@ struct EmbeddedLauncher {
 class LauncherClient final {
  public:
   // Neither connects yet; both fail only when the directory or the programs cannot be used.
-  static Result<std::unique_ptr<LauncherClient>> kept(asio::any_io_executor executor, KeptLauncher options);
-  static Result<std::unique_ptr<LauncherClient>> embedded(asio::any_io_executor executor, EmbeddedLauncher options);
+  static Result<std::unique_ptr<LauncherClient>> kept(asio::any_io_executor executor,
+                                                      KeptLauncher options);
+  static Result<std::unique_ptr<LauncherClient>> embedded(asio::any_io_executor executor,
+                                                          EmbeddedLauncher options);
   ~LauncherClient();
 
   // True for a launcher whose sandboxes end with this process.

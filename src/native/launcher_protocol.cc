@@ -153,7 +153,8 @@ Result<Error> decode_launcher_error(std::string_view body) {
   std::string message(reader.text());
   const std::string hint(reader.text());
   if (!reader.finish() || code > static_cast<uint8_t>(Code::out_of_space)) return malformed();
-  return Result<Error>(tl::in_place, Error(static_cast<Code>(code), std::move(message), number).with_hint(hint));
+  return Result<Error>(tl::in_place,
+                       Error(static_cast<Code>(code), std::move(message), number).with_hint(hint));
 }
 
 }  // namespace atl::native

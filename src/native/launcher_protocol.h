@@ -1,9 +1,10 @@
-// What the daemon and the launcher say to each other: one packet per message on a SOCK_SEQPACKET socket.
+// What the daemon and the launcher say to each other: one packet per message on a SOCK_SEQPACKET
+// socket.
 //
 //   u32 request | u8 operation | body
 //
-// An answer carries the request's number and Operation::ok or Operation::error; request 0 is an event. The launcher takes
-// descriptors, never paths.
+// An answer carries the request's number and Operation::ok or Operation::error; request 0 is an
+// event. The launcher takes descriptors, never paths.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ constexpr const char* kSandboxesDirectory = "box";
 
 enum class Operation : uint8_t {
   hello = 1,
-  create,   // descriptors: config memory file, [workspace], mounts… → one: the connection to the agent
+  create,  // descriptors: config memory file, [workspace], mounts… → one: the connection to the
+           // agent
   connect,  // → one descriptor: a connection to the agent, its token already sent
   renew,
   destroy,
@@ -55,7 +57,7 @@ Result<LauncherHello> decode_launcher_hello(std::string_view body);
 
 struct LaunchRequest {
   std::string id;
-  std::string driver;  // whose sandbox it is, for list()
+  std::string driver;          // whose sandbox it is, for list()
   uint64_t expires_at_us = 0;  // boot clock; 0 = never
   bool has_workspace = false;  // a descriptor for it follows the configuration's
   uint32_t mounts = 0;

@@ -35,7 +35,8 @@ TEST(LauncherProtocol, RefusesWhatItDoesNotUnderstand) {
 }
 
 TEST(LauncherProtocol, AnErrorKeepsItsCodeAndHint) {
-  const auto error = decode_launcher_error(encode_launcher_error(Error(Code::not_found, "gone", 2).with_hint("look")));
+  const auto error = decode_launcher_error(
+      encode_launcher_error(Error(Code::not_found, "gone", 2).with_hint("look")));
 
   ASSERT_TRUE(error.has_value());
   EXPECT_EQ(error->code(), Code::not_found);

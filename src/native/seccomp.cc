@@ -4,7 +4,6 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
@@ -24,37 +23,95 @@ constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 
 constexpr uint32_t kX32Bit = 0x40000000;
 
-constexpr uint32_t kNamespaceFlags = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
-                                     CLONE_NEWPID | CLONE_NEWNET;
+constexpr uint32_t kNamespaceFlags = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
+                                     CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
 // Calls that are refused whatever their arguments are.
 constexpr uint32_t kDenied[] = {
     // other roots, mounts and namespaces
-    SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_unshare, SYS_setns, SYS_fsopen, SYS_fsconfig, SYS_fsmount,
-    SYS_fspick, SYS_open_tree, SYS_move_mount, SYS_mount_setattr,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_unshare,
+    SYS_setns,
+    SYS_fsopen,
+    SYS_fsconfig,
+    SYS_fsmount,
+    SYS_fspick,
+    SYS_open_tree,
+    SYS_move_mount,
+    SYS_mount_setattr,
     // other processes' memory and descriptors
-    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_pidfd_getfd, SYS_kcmp,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_process_madvise,
+    SYS_pidfd_getfd,
+    SYS_kcmp,
     // the kernel itself
-    SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_kexec_file_load, SYS_reboot, SYS_bpf,
-    SYS_perf_event_open, SYS_syslog, SYS_acct, SYS_swapon, SYS_swapoff, SYS_quotactl, SYS_quotactl_fd,
-    SYS_settimeofday, SYS_clock_settime, SYS_adjtimex, SYS_clock_adjtime, SYS_sethostname, SYS_setdomainname,
-    SYS_vhangup, SYS_fanotify_init, SYS_lookup_dcookie, SYS_nfsservctl,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_kexec_file_load,
+    SYS_reboot,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_syslog,
+    SYS_acct,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_quotactl,
+    SYS_quotactl_fd,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_adjtimex,
+    SYS_clock_adjtime,
+    SYS_sethostname,
+    SYS_setdomainname,
+    SYS_vhangup,
+    SYS_fanotify_init,
+    SYS_lookup_dcookie,
+    SYS_nfsservctl,
     // favourite roads of exploits
-    SYS_userfaultfd, SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_add_key, SYS_request_key,
-    SYS_keyctl, SYS_open_by_handle_at, SYS_name_to_handle_at, SYS_personality,
+    SYS_userfaultfd,
+    SYS_io_uring_setup,
+    SYS_io_uring_enter,
+    SYS_io_uring_register,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_keyctl,
+    SYS_open_by_handle_at,
+    SYS_name_to_handle_at,
+    SYS_personality,
 #if defined(__x86_64__)
-    SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_uselib, SYS_ustat, SYS_sysfs, SYS__sysctl, SYS_create_module,
-    SYS_get_kernel_syms, SYS_query_module,
+    SYS_iopl,
+    SYS_ioperm,
+    SYS_modify_ldt,
+    SYS_uselib,
+    SYS_ustat,
+    SYS_sysfs,
+    SYS__sysctl,
+    SYS_create_module,
+    SYS_get_kernel_syms,
+    SYS_query_module,
 #endif
 };
 
-sock_filter load(size_t offset) { return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offset)); }
+sock_filter load(size_t offset) {
+  return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offset));
+}
 sock_filter answer(uint32_t action) { return BPF_STMT(BPF_RET | BPF_K, action); }
 sock_filter refuse(int number) { return answer(SECCOMP_RET_ERRNO | static_cast<uint32_t>(number)); }
-sock_filter skip_unless_equal(uint32_t value, uint8_t count) { return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, count); }
+sock_filter skip_unless_equal(uint32_t value, uint8_t count) {
+  return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, count);
+}
 
 // The low half of an argument: both architectures are little-endian.
-constexpr size_t argument(size_t index) { return offsetof(seccomp_data, args) + index * sizeof(uint64_t); }
+constexpr size_t argument(size_t index) {
+  return offsetof(seccomp_data, args) + index * sizeof(uint64_t);
+}
 
 }  // namespace
 
@@ -64,9 +121,8 @@ std::vector<sock_filter> subprocess_filter() {
     program.insert(program.end(), instructions);
   };
 
-  add({load(offsetof(seccomp_data, arch)),
-       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0), answer(SECCOMP_RET_KILL_PROCESS),
-       load(offsetof(seccomp_data, nr))});
+  add({load(offsetof(seccomp_data, arch)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0),
+       answer(SECCOMP_RET_KILL_PROCESS), load(offsetof(seccomp_data, nr))});
 #if defined(__x86_64__)
   add({BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kX32Bit, 0, 1), answer(SECCOMP_RET_KILL_PROCESS)});
 #endif
@@ -76,14 +132,17 @@ std::vector<sock_filter> subprocess_filter() {
   // clone3 hides its flags behind a pointer; libc falls back to clone on ENOSYS.
   add({skip_unless_equal(SYS_clone3, 1), refuse(ENOSYS)});
   add({skip_unless_equal(SYS_clone, 4), load(argument(0)),
-       BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kNamespaceFlags, 0, 1), refuse(EPERM), answer(SECCOMP_RET_ALLOW)});
-  // No network: the only family left is AF_UNIX. Netlink, vsock, packet and the rest are gone with it.
-  add({skip_unless_equal(SYS_socket, 4), load(argument(0)),
-       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0), refuse(EACCES), answer(SECCOMP_RET_ALLOW)});
+       BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kNamespaceFlags, 0, 1), refuse(EPERM),
+       answer(SECCOMP_RET_ALLOW)});
+  // No sockets of any family. AF_UNIX too: Landlock does not stop a connect to a socket's path, and
+  // behind one may be a daemon that runs containers as root. Pipes and socketpair() remain for
+  // talking to one's own children.
+  add({skip_unless_equal(SYS_socket, 1), refuse(EACCES)});
   // Typing into the terminal that the caller may have handed over.
   add({skip_unless_equal(SYS_ioctl, 5), load(argument(1)),
-       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCSTI, 1, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCLINUX, 0, 1),
-       refuse(EPERM), answer(SECCOMP_RET_ALLOW)});
+       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCSTI, 1, 0),
+       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCLINUX, 0, 1), refuse(EPERM),
+       answer(SECCOMP_RET_ALLOW)});
   add({answer(SECCOMP_RET_ALLOW)});
   return program;
 }

@@ -27,7 +27,8 @@ Result<> remove_contents(Fd directory, dev_t device, int depth);
 Result<> remove_entry(int parent, const std::string& name, dev_t device, int depth) {
   if (unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return {};
   if (errno != EISDIR && errno != EPERM) return os_error("removing", name);
-  if (depth > kDeepestTree) return Error(Code::too_large, "a directory tree is nested too deeply to remove");
+  if (depth > kDeepestTree)
+    return Error(Code::too_large, "a directory tree is nested too deeply to remove");
 
   auto directory = open_at(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (!directory && directory.error().os_errno() == EACCES) {
@@ -44,7 +45,7 @@ Result<> remove_entry(int parent, const std::string& name, dev_t device, int dep
 }
 
 Result<> remove_contents(Fd directory, dev_t device, int depth) {
-  struct stat info {};
+  struct stat info{};
   if (fstat(directory.get(), &info) != 0) return os_error("looking at a directory");
   if (info.st_dev != device) return Error(Code::conflict, "another file system is mounted inside");
   if ((info.st_mode & 0700) != 0700) static_cast<void>(fchmod(directory.get(), 0700));
@@ -117,7 +118,7 @@ Result<> replace_file(int directory, const std::string& name, std::string_view b
 }
 
 Result<> remove_tree(int directory, const std::string& name) {
-  struct stat info {};
+  struct stat info{};
   if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return {};
     return os_error("looking at", name);
@@ -136,7 +137,8 @@ Result<std::string> path_of(int fd) {
   char path[4096];
   const ssize_t length = readlink(link, path, sizeof path);
   if (length < 0) return os_error("asking for a descriptor's path");
-  if (static_cast<size_t>(length) == sizeof path) return Error(Code::too_large, "a path is too long");
+  if (static_cast<size_t>(length) == sizeof path)
+    return Error(Code::too_large, "a path is too long");
   return std::string(path, static_cast<size_t>(length));
 }
 

@@ -1,4 +1,5 @@
-// Files by descriptor: what the launcher and the agent need, never following a link that they did not choose to follow.
+// Files by descriptor: what the launcher and the agent need, never following a link that they did
+// not choose to follow.
 #pragma once
 
 #include <fcntl.h>
@@ -12,8 +13,9 @@
 
 namespace atl::os {
 
-// openat2 with RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS: neither "..", nor a link, nor an absolute path leads out of
-// `directory` (kernel 5.6). Retries the EAGAIN that a concurrent rename causes, a bounded number of times.
+// openat2 with RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS: neither "..", nor a link, nor an absolute
+// path leads out of `directory` (kernel 5.6). Retries the EAGAIN that a concurrent rename causes, a
+// bounded number of times.
 Result<Fd> open_beneath(int directory, const std::string& path, int flags, mode_t mode = 0);
 
 Result<Fd> open_at(int directory, const std::string& path, int flags, mode_t mode = 0);
@@ -21,12 +23,14 @@ Result<Fd> open_at(int directory, const std::string& path, int flags, mode_t mod
 // Up to `limit` bytes; more is Code::too_large.
 Result<std::string> read_file(int directory, const std::string& path, size_t limit);
 
-// Writes a temporary file beside it and renames: readers see the old or the new content, never a part.
+// Writes a temporary file beside it and renames: readers see the old or the new content, never a
+// part.
 Result<> replace_file(int directory, const std::string& name, std::string_view bytes, mode_t mode);
 
 Result<> write_all(int fd, std::string_view bytes);
 
-// Removes `name` and all below it without following links or leaving its file system. Missing is fine.
+// Removes `name` and all below it without following links or leaving its file system. Missing is
+// fine.
 Result<> remove_tree(int directory, const std::string& name);
 
 Result<> make_directory(int directory, const std::string& name, mode_t mode);

@@ -26,14 +26,16 @@ Result<Poller> Poller::create() {
 Result<> Poller::add(int fd, uint32_t events, Ready ready) {
   const uint64_t serial = next_serial_++ & 0xFFFFFFFF;
   auto event = make_event(fd, serial, events);
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return os_error("watching a descriptor");
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+    return os_error("watching a descriptor");
   watches_[fd] = std::make_shared<Watch>(std::move(ready), serial);
   return {};
 }
 
 Result<> Poller::change(int fd, uint32_t events) {
   auto event = make_event(fd, watches_.at(fd)->serial, events);
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) != 0) return os_error("watching a descriptor");
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) != 0)
+    return os_error("watching a descriptor");
   return {};
 }
 

@@ -24,7 +24,8 @@ class Poller final {
   Result<> add(int fd, uint32_t events, Ready ready);
   Result<> change(int fd, uint32_t events);
   void remove(int fd);
-  // Like remove() for a descriptor that is closed next and has no duplicate: the kernel drops it by itself.
+  // Like remove() for a descriptor that is closed next and has no duplicate: the kernel drops it by
+  // itself.
   void forget(int fd) { watches_.erase(fd); }
 
   // Handles what is ready; waits until `deadline` on the boot clock at most (zero = for ever).
@@ -39,8 +40,8 @@ class Poller final {
   };
 
   Fd epoll_;
-  // A serial per registration: an event that was fetched for a descriptor that has been closed and reused meanwhile
-  // must not reach its successor.
+  // A serial per registration: an event that was fetched for a descriptor that has been closed and
+  // reused meanwhile must not reach its successor.
   uint64_t next_serial_ = 1;
   std::map<int, std::shared_ptr<Watch>> watches_;
 };

@@ -31,15 +31,17 @@ std::string proc_path(pid_t pid, const char* name) {
 std::optional<ProcessStat> find_process(pid_t pid) {
   auto text = read_file(AT_FDCWD, proc_path(pid, "stat"), kStatBytes);
   if (!text) return std::nullopt;
-  // The command's name stands in parentheses and may hold anything, so the fields count from the last one.
+  // The command's name stands in parentheses and may hold anything, so the fields count from the
+  // last one.
   const size_t name_end = text->rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   ProcessStat stat;
   stat.pid = pid;
   unsigned long long start = 0;
-  const int fields = std::sscanf(text->c_str() + name_end + 1,
-                                 " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-                                 &stat.state, &stat.parent, &stat.session, &start);
+  const int fields =
+      std::sscanf(text->c_str() + name_end + 1,
+                  " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                  &stat.state, &stat.parent, &stat.session, &start);
   if (fields != 4) return std::nullopt;
   stat.start_ticks = start;
   return stat;
@@ -77,7 +79,8 @@ Result<Fd> open_pidfd(pid_t pid) {
 
 Result<Fd> open_pidfd(pid_t pid, uint64_t start_ticks) {
   TRY(auto fd, open_pidfd(pid));
-  // Looked at after the pidfd is held: from now on the pid cannot be given to anybody else unnoticed.
+  // Looked at after the pidfd is held: from now on the pid cannot be given to anybody else
+  // unnoticed.
   const auto stat = find_process(pid);
   if (!stat || stat->start_ticks != start_ticks || stat->state == 'Z') {
     return Error(Code::not_found, "the process has ended");

@@ -18,15 +18,16 @@ struct ProcessStat {
   pid_t pid = 0;
   pid_t parent = 0;
   pid_t session = 0;
-  char state = '?';         // 'Z' = ended, not yet reaped
-  uint64_t start_ticks = 0; // since boot; with the pid it names a process for good
+  char state = '?';          // 'Z' = ended, not yet reaped
+  uint64_t start_ticks = 0;  // since boot; with the pid it names a process for good
 };
 
 std::optional<ProcessStat> find_process(pid_t pid);
 // A snapshot of all processes that /proc shows.
 std::vector<ProcessStat> all_processes();
 
-// True if the process's environment, as it was at exec, holds exactly `entry` ("NAME=value"). A process can hide this.
+// True if the process's environment, as it was at exec, holds exactly `entry` ("NAME=value"). A
+// process can hide this.
 bool has_environment(pid_t pid, std::string_view entry);
 
 Result<Fd> open_pidfd(pid_t pid);

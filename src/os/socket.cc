@@ -16,10 +16,11 @@ namespace {
 Result<sockaddr_un> address_of(int directory, const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const int length = directory == AT_FDCWD
-                         ? std::snprintf(address.sun_path, sizeof address.sun_path, "%s", name.c_str())
-                         : std::snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s",
-                                         directory, name.c_str());
+  const int length =
+      directory == AT_FDCWD
+          ? std::snprintf(address.sun_path, sizeof address.sun_path, "%s", name.c_str())
+          : std::snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s",
+                          directory, name.c_str());
   if (length < 0 || static_cast<size_t>(length) >= sizeof address.sun_path) {
     return Error(Code::invalid_argument, "the socket's name is too long: " + name);
   }
@@ -45,8 +46,10 @@ Result<std::pair<Fd, Fd>> socket_pair(SocketKind kind) {
 Result<Fd> listen_at(int directory, const std::string& name, SocketKind kind, mode_t mode) {
   TRY(auto address, address_of(directory, name));
   TRY(auto fd, open_socket(kind));
-  if (unlinkat(directory, name.c_str(), 0) != 0 && errno != ENOENT) return os_error("removing", name);
-  // The mode comes from the umask at bind time, so that there is no moment at which others could connect.
+  if (unlinkat(directory, name.c_str(), 0) != 0 && errno != ENOENT)
+    return os_error("removing", name);
+  // The mode comes from the umask at bind time, so that there is no moment at which others could
+  // connect.
   const mode_t saved = umask(0777 & ~mode);
   const int bound = bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   umask(saved);
@@ -86,7 +89,8 @@ Result<size_t> send_some(int socket, std::string_view bytes, std::span<const int
   message.msg_iovlen = 1;
   alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))];
   if (!descriptors.empty()) {
-    if (descriptors.size() > kMostDescriptors) return Error(Code::too_large, "too many descriptors in a message");
+    if (descriptors.size() > kMostDescriptors)
+      return Error(Code::too_large, "too many descriptors in a message");
     message.msg_control = control;
     message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
     cmsghdr* header = CMSG_FIRSTHDR(&message);

@@ -22,8 +22,8 @@ enum class SocketKind : int { stream = SOCK_STREAM, packets = SOCK_SEQPACKET };
 // Both ends non-blocking and close-on-exec.
 Result<std::pair<Fd, Fd>> socket_pair(SocketKind kind);
 
-// A listening socket bound to `name` in `directory`, however long that directory's path is. An existing name is removed
-// first; only one process at a time may own the directory.
+// A listening socket bound to `name` in `directory`, however long that directory's path is. An
+// existing name is removed first; only one process at a time may own the directory.
 Result<Fd> listen_at(int directory, const std::string& name, SocketKind kind, mode_t mode);
 Result<Fd> connect_at(int directory, const std::string& name, SocketKind kind);
 // Code::resource_exhausted when nobody waits any more (EAGAIN).
@@ -43,7 +43,8 @@ struct Received {
   size_t bytes = 0;  // 0 = the other side has closed
   std::vector<Fd> descriptors;
 };
-// Code::resource_exhausted (EAGAIN) when there is nothing. A packet larger than the buffer is an error, not a part.
+// Code::resource_exhausted (EAGAIN) when there is nothing. A packet larger than the buffer is an
+// error, not a part.
 Result<Received> receive_some(int socket, std::span<char> buffer);
 
 }  // namespace atl::os

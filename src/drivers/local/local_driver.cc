@@ -10,12 +10,14 @@ std::unique_ptr<Driver> make_local_driver(const Context& context) {
   options.confinement = native::Confinement::none;
   auto& can = options.capabilities;
   can.isolation = Isolation::none;
-  can.limits = {.memory = Limit::per_process, .output = Limit::enforced, .wall_time = Limit::enforced};
+  can.limits = {
+      .memory = Limit::per_process, .output = Limit::enforced, .wall_time = Limit::enforced};
   can.host_dir_rw = true;
   can.not_protected = {
       "nothing is protected: commands have every right of the user that Atoll runs as",
       "the network, the files and the processes of the host are open to them",
-      "a command that leaves its session and clears its environment can outlive a timeout, though not the sandbox",
+      "a command that leaves its session and clears its environment can outlive a timeout, though "
+      "not the sandbox",
   };
   return native::make_launched_driver(context.executor, *context.launcher, std::move(options));
 }

@@ -22,10 +22,12 @@ std::unique_ptr<Driver> make_subprocess_driver(const Context& context) {
       "commands share the kernel and the user id with the host: a kernel bug is a way out",
       "the process list and the system's programs are visible to them",
       "CPU, number of processes and disk space are not limited",
-      "a command that leaves its session and clears its environment can outlive a timeout, though not the sandbox",
+      "a command that leaves its session and clears its environment can outlive a timeout, though "
+      "not the sandbox",
   };
   if (native::landlock_abi() < 6) {
-    can.not_protected.emplace_back("this kernel's Landlock (below ABI 6) lets commands signal processes of the same user");
+    can.not_protected.emplace_back(
+        "this kernel's Landlock (below ABI 6) lets commands signal processes of the same user");
   }
   return native::make_launched_driver(context.executor, *context.launcher, std::move(options));
 }

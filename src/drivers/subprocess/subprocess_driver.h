@@ -1,4 +1,5 @@
-// `subprocess`: commands run as ordinary processes of the host, confined by what the kernel gives to everybody.
+// `subprocess`: commands run as ordinary processes of the host, confined by what the kernel gives
+// to everybody.
 #pragma once
 
 #include <memory>

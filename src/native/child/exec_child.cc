@@ -13,8 +13,10 @@
 
 #include <cerrno>
 
-// The child runs on a stack of its own in the parent's memory, where the sanitizers' shadow state would be wrong.
-#define ATOLL_IN_CHILD __attribute__((no_sanitize("address", "undefined", "thread"), no_stack_protector))
+// The child runs on a stack of its own in the parent's memory, where the sanitizers' shadow state
+// would be wrong.
+#define ATOLL_IN_CHILD \
+  __attribute__((no_sanitize("address", "undefined", "thread"), no_stack_protector))
 
 namespace atl::native {
 namespace {
@@ -22,9 +24,9 @@ namespace {
 constexpr size_t kStackBytes = 64 * 1024;
 
 // Locked, so that not even a program that is root again gets capabilities back by exec or setuid.
-constexpr unsigned long kLockedBits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
-                                      SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
-                                      SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+constexpr unsigned long kLockedBits =
+    SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
+    SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
 ATOLL_IN_CHILD bool drop_capabilities() {
   if (prctl(PR_SET_SECUREBITS, kLockedBits, 0, 0, 0) != 0) return false;
@@ -43,7 +45,8 @@ ATOLL_IN_CHILD int fail(ChildPlan* plan, ChildStage stage) {
 ATOLL_IN_CHILD int child_main(void* argument) {
   auto* plan = static_cast<ChildPlan*>(argument);
 
-  // Nothing of ours outlives its supervisor by accident; a daemonised grandchild is caught by the subreaper above.
+  // Nothing of ours outlives its supervisor by accident; a daemonised grandchild is caught by the
+  // subreaper above.
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   signal(SIGPIPE, SIG_DFL);
   sigset_t none;
@@ -54,7 +57,8 @@ ATOLL_IN_CHILD int child_main(void* argument) {
   for (int i = 0; i < 3; ++i) {
     if (dup2(plan->stdio[i], i) < 0) return fail(plan, ChildStage::stdio);
   }
-  if (plan->directory >= 0 && fchdir(plan->directory) != 0) return fail(plan, ChildStage::directory);
+  if (plan->directory >= 0 && fchdir(plan->directory) != 0)
+    return fail(plan, ChildStage::directory);
   for (size_t i = 0; i < plan->limit_count; ++i) {
     const auto& limit = plan->limits[i];
     if (setrlimit(static_cast<__rlimit_resource_t>(limit.resource), &limit.value) != 0) {
@@ -70,11 +74,13 @@ ATOLL_IN_CHILD int child_main(void* argument) {
   }
   // What the agent holds open (its socket, the workspace, other processes' pipes) ends here.
   if (syscall(SYS_close_range, 3U, ~0U, 0U) != 0) return fail(plan, ChildStage::stdio);
-  if (plan->seccomp != nullptr && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, plan->seccomp) != 0) {
+  if (plan->seccomp != nullptr &&
+      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, plan->seccomp) != 0) {
     return fail(plan, ChildStage::seccomp);
   }
 
-  // As execvpe does: the first program that can be run; "permission denied" is remembered over "not found".
+  // As execvpe does: the first program that can be run; "permission denied" is remembered over "not
+  // found".
   int remembered = ENOENT;
   for (const char* const* program = plan->programs; *program != nullptr; ++program) {
     execve(*program, plan->argv, plan->environment);
@@ -92,8 +98,9 @@ ATOLL_IN_CHILD int child_main(void* argument) {
 
 Result<pid_t> spawn_child(ChildPlan& plan) {
   // One stack serves every child, because the parent stands still until the child has left it.
-  static char* const stack = static_cast<char*>(
-      mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0));
+  static char* const stack =
+      static_cast<char*>(mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0));
   if (stack == MAP_FAILED) return os_error("allocating a stack");
 
   // No handler of ours may run in the child, which would run it on our memory.

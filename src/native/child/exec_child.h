@@ -1,8 +1,9 @@
 // The way from clone() to exec(): everything is decided before, the child only carries it out.
 //
-// The child shares the parent's memory until it execs (CLONE_VM | CLONE_VFORK), which is what makes starting a process
-// cost the same from a large parent as from a small one. So between the two it must not allocate, lock, or touch
-// anything but its plan; a layer of the policy that cannot be applied ends it before exec (fail closed).
+// The child shares the parent's memory until it execs (CLONE_VM | CLONE_VFORK), which is what makes
+// starting a process cost the same from a large parent as from a small one. So between the two it
+// must not allocate, lock, or touch anything but its plan; a layer of the policy that cannot be
+// applied ends it before exec (fail closed).
 #pragma once
 
 #include <linux/filter.h>
@@ -42,7 +43,7 @@ struct ChildPlan {
   size_t limit_count = 0;
   bool no_new_privileges = false;
   bool drop_capabilities = false;
-  int landlock = -1;                   // ruleset, or -1
+  int landlock = -1;  // ruleset, or -1
   const sock_fprog* seccomp = nullptr;
 
   // Told by the child.
@@ -50,8 +51,8 @@ struct ChildPlan {
   int failure = 0;
 };
 
-// Starts the child in a session of its own; it dies with the calling thread. Returns its pid, or why it did not get as
-// far as exec (failed_at says where, and the child is already reaped).
+// Starts the child in a session of its own; it dies with the calling thread. Returns its pid, or
+// why it did not get as far as exec (failed_at says where, and the child is already reaped).
 Result<pid_t> spawn_child(ChildPlan& plan);
 
 const char* to_text(ChildStage stage);

@@ -17,7 +17,8 @@ namespace {
 
 // Above the places that the agent expects; from here on the kernel picks numbers that are free.
 constexpr int kAside = 64;
-constexpr int kMostDescriptors = kAgentFirstMount - kAgentConnection + static_cast<int>(kMostMounts);
+constexpr int kMostDescriptors =
+    kAgentFirstMount - kAgentConnection + static_cast<int>(kMostMounts);
 
 struct AgentPlan {
   int program;
@@ -29,7 +30,8 @@ struct AgentPlan {
 };
 
 // Runs in the parent's memory: only system calls.
-[[noreturn, gnu::no_stack_protector]] __attribute__((no_sanitize("address", "undefined", "thread"))) void
+[[noreturn, gnu::no_stack_protector]]
+__attribute__((no_sanitize("address", "undefined", "thread"))) void
 become_agent(AgentPlan* plan) {
   signal(SIGPIPE, SIG_DFL);
   sigset_t none;
@@ -47,11 +49,13 @@ become_agent(AgentPlan* plan) {
   const int program = fine ? fcntl(plan->program, F_DUPFD, kAside) : -1;
   for (int i = 0; i < plan->count && fine; ++i) fine = dup2(aside[i], kAgentConnection + i) >= 0;
   if (fine && program >= 0) {
-    syscall(SYS_close_range, static_cast<unsigned>(kAgentConnection + plan->count), static_cast<unsigned>(program - 1), 0U);
+    syscall(SYS_close_range, static_cast<unsigned>(kAgentConnection + plan->count),
+            static_cast<unsigned>(program - 1), 0U);
     syscall(SYS_close_range, static_cast<unsigned>(program + 1), ~0U, 0U);
     fcntl(program, F_SETFD, FD_CLOEXEC);
     if (plan->give_up_root) {
-      fine = setgroups(0, nullptr) == 0 && setresgid(plan->identity.gid, plan->identity.gid, plan->identity.gid) == 0 &&
+      fine = setgroups(0, nullptr) == 0 &&
+             setresgid(plan->identity.gid, plan->identity.gid, plan->identity.gid) == 0 &&
              setresuid(plan->identity.uid, plan->identity.uid, plan->identity.uid) == 0;
     }
     static char name[] = "atoll-agent";
@@ -65,12 +69,17 @@ become_agent(AgentPlan* plan) {
 
 }  // namespace
 
-Result<StartedAgent> start_agent(int program, const AgentDescriptors& descriptors, const Identity& identity) {
+Result<StartedAgent> start_agent(int program, const AgentDescriptors& descriptors,
+                                 const Identity& identity) {
   std::vector<int> sources{descriptors.connection, descriptors.listener,  descriptors.config,
                            descriptors.token,      descriptors.workspace, descriptors.temporary};
   sources.insert(sources.end(), descriptors.mounts.begin(), descriptors.mounts.end());
-  AgentPlan plan{program, sources.data(), static_cast<int>(sources.size()), identity,
-                 geteuid() == 0 && identity.uid != 0, 0};
+  AgentPlan plan{program,
+                 sources.data(),
+                 static_cast<int>(sources.size()),
+                 identity,
+                 geteuid() == 0 && identity.uid != 0,
+                 0};
 
   sigset_t all, saved;
   sigfillset(&all);

@@ -1,4 +1,5 @@
-// Starting one agent: the descriptors of native/agent_config.h put in place, privileges of the launcher given up.
+// Starting one agent: the descriptors of native/agent_config.h put in place, privileges of the
+// launcher given up.
 #pragma once
 
 #include <sys/types.h>
@@ -11,8 +12,9 @@
 
 namespace atl::native {
 
-// Whom sandboxes of the `local` and `subprocess` drivers run as: whoever owns the launcher's socket. A launcher that is
-// root gives its rights up on the way, so that asking it for a sandbox is never a way to become root.
+// Whom sandboxes of the `local` and `subprocess` drivers run as: whoever owns the launcher's
+// socket. A launcher that is root gives its rights up on the way, so that asking it for a sandbox
+// is never a way to become root.
 struct Identity {
   uid_t uid = 0;
   gid_t gid = 0;
@@ -34,6 +36,7 @@ struct StartedAgent {
 };
 
 // `program` is the agent's open executable.
-Result<StartedAgent> start_agent(int program, const AgentDescriptors& descriptors, const Identity& identity);
+Result<StartedAgent> start_agent(int program, const AgentDescriptors& descriptors,
+                                 const Identity& identity);
 
 }  // namespace atl::native

@@ -23,7 +23,8 @@ constexpr auto kTooShort = std::chrono::seconds(1);
 
 Result<> keep(int run_directory, int (*launcher_main)(void* argument), void* argument) {
   TRY(auto lock, os::open_at(run_directory, kKeeperLock, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return Error(Code::already_exists, "another keeper is at work here");
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return Error(Code::already_exists, "another keeper is at work here");
   if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return os_error("becoming a subreaper");
 
   for (;;) {

@@ -38,7 +38,9 @@ constexpr const char* kTemporary = "tmp";
 
 Micros now() { return system_clock().boot(); }
 
-void log(const std::string& message) { std::fprintf(stderr, "atoll-launcher: %s\n", message.c_str()); }
+void log(const std::string& message) {
+  std::fprintf(stderr, "atoll-launcher: %s\n", message.c_str());
+}
 
 std::string random_token() {
   std::array<uint8_t, kTokenBytes> bytes;
@@ -80,7 +82,10 @@ struct Launcher::Box {
 };
 
 Launcher::Launcher(LauncherOptions options, os::Poller poller, std::string boot_id)
-    : options_(std::move(options)), poller_(std::move(poller)), boot_id_(std::move(boot_id)), idle_since_(now()) {}
+    : options_(std::move(options)),
+      poller_(std::move(poller)),
+      boot_id_(std::move(boot_id)),
+      idle_since_(now()) {}
 
 Launcher::~Launcher() = default;
 
@@ -89,7 +94,8 @@ Result<std::unique_ptr<Launcher>> Launcher::create(LauncherOptions options) {
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   TRY(auto poller, os::Poller::create());
   TRY(auto boot, os::boot_id());
-  std::unique_ptr<Launcher> launcher(new Launcher(std::move(options), std::move(poller), std::move(boot)));
+  std::unique_ptr<Launcher> launcher(
+      new Launcher(std::move(options), std::move(poller), std::move(boot)));
   TRY_OK(launcher->open_run_directory());
   TRY_OK(launcher->watch_signals());
   launcher->take_up_all();
@@ -104,8 +110,10 @@ Result<std::unique_ptr<Launcher>> Launcher::create(LauncherOptions options) {
 
 Result<> Launcher::open_run_directory() {
   const int run = options_.run_directory.get();
-  // 0711: a sandbox must reach its own workspace by path, and learn nothing of the others' names on the way.
-  if (auto made = os::make_directory(run, kSandboxesDirectory, 0711); !made && made.error().os_errno() != EEXIST) {
+  // 0711: a sandbox must reach its own workspace by path, and learn nothing of the others' names on
+  // the way.
+  if (auto made = os::make_directory(run, kSandboxesDirectory, 0711);
+      !made && made.error().os_errno() != EEXIST) {
     return made;
   }
   TRY(boxes_directory_, os::open_at(run, kSandboxesDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
@@ -128,7 +136,8 @@ Result<> Launcher::watch_signals() {
     siginfo_t ended{};
     while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0) {
       const pid_t pid = ended.si_pid;
-      const auto box = std::ranges::find_if(boxes_, [&](const auto& b) { return b.second->is_child && b.second->record.pid == pid; });
+      const auto box = std::ranges::find_if(
+          boxes_, [&](const auto& b) { return b.second->is_child && b.second->record.pid == pid; });
       if (box != boxes_.end()) {
         const std::string id = box->first;
         on_agent_ended(id);
@@ -149,8 +158,10 @@ void Launcher::take_up_all() {
   std::vector<std::string> names;
   {
     const Fd copy = os::open_at(boxes_directory_.get(), ".", O_RDONLY | O_DIRECTORY).value_or(Fd());
-    std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(fcntl(copy.get(), F_DUPFD_CLOEXEC, 3)), closedir);
-    while (const dirent* entry = stream ? readdir(stream.get()) : nullptr) names.emplace_back(entry->d_name);
+    std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(fcntl(copy.get(), F_DUPFD_CLOEXEC, 3)),
+                                               closedir);
+    while (const dirent* entry = stream ? readdir(stream.get()) : nullptr)
+      names.emplace_back(entry->d_name);
   }
   for (const auto& name : names) {
     if (name == "." || name == "..") continue;
@@ -178,9 +189,11 @@ Result<> Launcher::take_up(const std::string& id) {
 }
 
 Result<> Launcher::listen() {
-  TRY(listener_, os::listen_at(options_.run_directory.get(), kLauncherSocket, os::SocketKind::packets, 0600));
+  TRY(listener_,
+      os::listen_at(options_.run_directory.get(), kLauncherSocket, os::SocketKind::packets, 0600));
   if (geteuid() == 0 && options_.identity.uid != 0 &&
-      fchownat(options_.run_directory.get(), kLauncherSocket, options_.identity.uid, options_.identity.gid, 0) != 0) {
+      fchownat(options_.run_directory.get(), kLauncherSocket, options_.identity.uid,
+               options_.identity.gid, 0) != 0) {
     return os_error("handing over the launcher's socket");
   }
   return poller_.add(listener_.get(), EPOLLIN, [this](uint32_t) {
@@ -246,7 +259,8 @@ Result<> Launcher::handle(Client& client, const Packet& packet, std::vector<Fd> 
     case Operation::renew: {
       TRY(auto renewal, decode_renew(packet.body));
       const auto found = boxes_.find(renewal.id);
-      if (found == boxes_.end() || found->second->ending) return Error(Code::not_found, "no sandbox " + renewal.id);
+      if (found == boxes_.end() || found->second->ending)
+        return Error(Code::not_found, "no sandbox " + renewal.id);
       found->second->record.expires_at = Micros(static_cast<int64_t>(renewal.expires_at_us));
       TRY_OK(save_record(found->second->directory.get(), found->second->record));
       answer(client, packet.request, Operation::ok, {});
@@ -265,7 +279,8 @@ Result<> Launcher::handle(Client& client, const Packet& packet, std::vector<Fd> 
     case Operation::list: {
       TRY(auto after, decode_id(packet.body));
       std::vector<LaunchedRow> rows;
-      for (auto it = boxes_.upper_bound(after); it != boxes_.end() && rows.size() < kListPage; ++it) {
+      for (auto it = boxes_.upper_bound(after); it != boxes_.end() && rows.size() < kListPage;
+           ++it) {
         rows.push_back({it->first, it->second->record.driver, !it->second->ending});
       }
       answer(client, packet.request, Operation::ok, encode(rows));
@@ -286,15 +301,18 @@ Result<> Launcher::handle(Client& client, const Packet& packet, std::vector<Fd> 
 Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequest& launch,
                               std::vector<Fd> descriptors) {
   if (!is_sandbox_id(launch.id)) return Error(Code::invalid_argument, "a malformed sandbox id");
-  if (launch.driver.empty() || launch.driver.size() > 32) return Error(Code::invalid_argument, "a malformed driver name");
-  if (boxes_.contains(launch.id)) return Error(Code::already_exists, "sandbox " + launch.id + " exists");
-  if (boxes_.size() >= kMostBoxes) return Error(Code::resource_exhausted, "too many sandboxes on this host");
+  if (launch.driver.empty() || launch.driver.size() > 32)
+    return Error(Code::invalid_argument, "a malformed driver name");
+  if (boxes_.contains(launch.id))
+    return Error(Code::already_exists, "sandbox " + launch.id + " exists");
+  if (boxes_.size() >= kMostBoxes)
+    return Error(Code::resource_exhausted, "too many sandboxes on this host");
   const size_t expected = 1 + (launch.has_workspace ? 1 : 0) + launch.mounts;
   if (launch.mounts > kMostMounts || descriptors.size() != expected) {
     return Error(Code::invalid_argument, "the descriptors do not fit the request");
   }
   for (size_t i = 1; i < descriptors.size(); ++i) {
-    struct stat info {};
+    struct stat info{};
     if (fstat(descriptors[i].get(), &info) != 0 || !S_ISDIR(info.st_mode)) {
       return Error(Code::invalid_argument, "a mount is not a directory");
     }
@@ -303,12 +321,14 @@ Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequ
   TRY_OK(os::make_directory(boxes_directory_.get(), launch.id, 0711));
   const auto make = [&]() -> Result<> {
     auto box = std::make_unique<Box>();
-    TRY(box->directory, os::open_at(boxes_directory_.get(), launch.id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    TRY(box->directory,
+        os::open_at(boxes_directory_.get(), launch.id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     const int directory = box->directory.get();
     for (const char* name : {kWork, kTemporary}) {
       TRY_OK(os::make_directory(directory, name, 0700));
       if (geteuid() == 0 && options_.identity.uid != 0 &&
-          fchownat(directory, name, options_.identity.uid, options_.identity.gid, AT_SYMLINK_NOFOLLOW) != 0) {
+          fchownat(directory, name, options_.identity.uid, options_.identity.gid,
+                   AT_SYMLINK_NOFOLLOW) != 0) {
         return os_error("handing over the workspace");
       }
     }
@@ -321,13 +341,25 @@ Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequ
     TRY(auto temporary, os::open_at(directory, kTemporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     TRY(auto listener, os::listen_at(directory, kAgentSocket, os::SocketKind::stream, 0600));
     TRY(auto ends, os::socket_pair(os::SocketKind::stream));
-    box->record = {launch.id, launch.driver, boot_id_, 0, 0, random_token(),
-                   Micros(static_cast<int64_t>(std::min<uint64_t>(launch.expires_at_us, INT64_MAX)))};
+    box->record = {
+        launch.id,
+        launch.driver,
+        boot_id_,
+        0,
+        0,
+        random_token(),
+        Micros(static_cast<int64_t>(std::min<uint64_t>(launch.expires_at_us, INT64_MAX)))};
     TRY(auto token, token_pipe(box->record.token));
 
-    AgentDescriptors places{ends.second.get(), listener.get(), descriptors[0].get(),
-                            token.get(),       workspace.get(), temporary.get(), {}};
-    for (size_t i = expected - launch.mounts; i < expected; ++i) places.mounts.push_back(descriptors[i].get());
+    AgentDescriptors places{ends.second.get(),
+                            listener.get(),
+                            descriptors[0].get(),
+                            token.get(),
+                            workspace.get(),
+                            temporary.get(),
+                            {}};
+    for (size_t i = expected - launch.mounts; i < expected; ++i)
+      places.mounts.push_back(descriptors[i].get());
     TRY(auto agent, start_agent(options_.program.get(), places, options_.identity));
     box->record.pid = agent.pid;
     box->pidfd = std::move(agent.pidfd);
@@ -335,7 +367,8 @@ Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequ
     const auto stat = os::find_process(agent.pid);
     box->record.start_ticks = stat ? stat->start_ticks : 0;
     const std::string id = launch.id;
-    auto watched = poller_.add(box->pidfd.get(), EPOLLIN, [this, id](uint32_t) { on_agent_ended(id); });
+    auto watched =
+        poller_.add(box->pidfd.get(), EPOLLIN, [this, id](uint32_t) { on_agent_ended(id); });
     auto saved = watched ? save_record(directory, box->record) : watched;
     if (!saved) {
       if (watched) poller_.remove(box->pidfd.get());
@@ -354,10 +387,13 @@ Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequ
 
 Result<> Launcher::connect_box(Client& client, uint32_t request, const std::string& id) {
   const auto found = boxes_.find(id);
-  if (found == boxes_.end() || found->second->ending) return Error(Code::not_found, "no sandbox " + id);
-  TRY(auto socket, os::connect_at(found->second->directory.get(), kAgentSocket, os::SocketKind::stream));
+  if (found == boxes_.end() || found->second->ending)
+    return Error(Code::not_found, "no sandbox " + id);
+  TRY(auto socket,
+      os::connect_at(found->second->directory.get(), kAgentSocket, os::SocketKind::stream));
   TRY(auto sent, os::send_some(socket.get(), found->second->record.token));
-  if (sent != kTokenBytes) return Error(Code::internal, "the agent's socket does not take the token");
+  if (sent != kTokenBytes)
+    return Error(Code::internal, "the agent's socket does not take the token");
   answer(client, request, Operation::ok, {}, socket.get());
   return {};
 }
@@ -384,8 +420,8 @@ void Launcher::on_agent_ended(const std::string& id) {
   bool left_nothing = false;
   if (box.is_child) {
     int status = 0;
-    left_nothing = waitpid(box.record.pid, &status, WNOHANG) == box.record.pid && WIFEXITED(status) &&
-                   WEXITSTATUS(status) == kAgentLeftNothing;
+    left_nothing = waitpid(box.record.pid, &status, WNOHANG) == box.record.pid &&
+                   WIFEXITED(status) && WEXITSTATUS(status) == kAgentLeftNothing;
   }
   if (!left_nothing) {
     kill_stragglers(id);
@@ -402,11 +438,12 @@ void Launcher::on_agent_ended(const std::string& id) {
   remove_box(box);
 }
 
-// As a subreaper we are given the children of an agent that was killed. They are found here even if they shed their
-// mark, or were just being executed when somebody looked for it.
+// As a subreaper we are given the children of an agent that was killed. They are found here even if
+// they shed their mark, or were just being executed when somebody looked for it.
 void Launcher::kill_inherited() {
   for (const auto& process : os::all_processes()) {
-    if (process.parent != getpid() || process.state == 'Z' || removers_.contains(process.pid)) continue;
+    if (process.parent != getpid() || process.state == 'Z' || removers_.contains(process.pid))
+      continue;
     const auto is_agent = [&](const auto& box) { return box.second->record.pid == process.pid; };
     if (std::ranges::none_of(boxes_, is_agent)) kill(process.pid, SIGKILL);
   }
@@ -456,14 +493,17 @@ void Launcher::finish(Box& box) {
   idle_since_ = now();
 }
 
-void Launcher::answer(Client& client, uint32_t request, Operation operation, std::string_view body, int descriptor) {
+void Launcher::answer(Client& client, uint32_t request, Operation operation, std::string_view body,
+                      int descriptor) {
   if (client.closed) return;
   const std::string packet = encode_packet(request, operation, body);
   const int descriptors[] = {descriptor};
-  auto sent = os::send_some(client.socket.get(), packet,
-                            descriptor >= 0 ? std::span<const int>(descriptors) : std::span<const int>());
+  auto sent =
+      os::send_some(client.socket.get(), packet,
+                    descriptor >= 0 ? std::span<const int>(descriptors) : std::span<const int>());
   if (!sent) {
-    // A client that does not read its answers cannot be served; it connects again and asks what there is.
+    // A client that does not read its answers cannot be served; it connects again and asks what
+    // there is.
     log("dropping a client: " + sent.error().message());
     client.closed = true;
     poller_.remove(client.socket.get());

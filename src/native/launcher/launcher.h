@@ -1,17 +1,18 @@
 // The launcher: makes sandboxes, watches over them, and takes them down.
 //
-// It is the only part of Atoll that may be privileged, and is no deputy: it takes descriptors and ids, never paths that
-// a client names, and a sandbox runs with the rights of whoever owns the launcher's socket, not with the launcher's.
-// It is single-threaded and keeps no state that is not also in its run directory:
+// It is the only part of Atoll that may be privileged, and is no deputy: it takes descriptors and
+// ids, never paths that a client names, and a sandbox runs with the rights of whoever owns the
+// launcher's socket, not with the launcher's. It is single-threaded and keeps no state that is not
+// also in its run directory:
 //
 //   launcher.sock   where the daemon connects (SOCK_SEQPACKET, 0600)
 //   keeper.lock     held by the keeper, which starts this program again when it dies
 //   box/<id>/       one sandbox: record, agent.sock, work/, tmp/
 //
-// Killed at any moment it leaves agents running and records lying; its successor opens a pidfd for each (checked by start
-// time, so that no stranger is mistaken for an agent), goes on watching, and removes what is half made or has ended.
-// It holds each sandbox's expiry, so that a time to live holds while the daemon is away. With no sandbox and no client it
-// leaves, and leaves nothing.
+// Killed at any moment it leaves agents running and records lying; its successor opens a pidfd for
+// each (checked by start time, so that no stranger is mistaken for an agent), goes on watching, and
+// removes what is half made or has ended. It holds each sandbox's expiry, so that a time to live
+// holds while the daemon is away. With no sandbox and no client it leaves, and leaves nothing.
 #pragma once
 
 #include <list>
@@ -63,7 +64,8 @@ class Launcher final {
   void on_client(Client& client);
   Result<> handle(Client& client, const Packet& packet, std::vector<Fd> descriptors);
 
-  Result<> create_box(Client& client, uint32_t request, const LaunchRequest& launch, std::vector<Fd> descriptors);
+  Result<> create_box(Client& client, uint32_t request, const LaunchRequest& launch,
+                      std::vector<Fd> descriptors);
   Result<> connect_box(Client& client, uint32_t request, const std::string& id);
   // Answers the client once nothing is left.
   void destroy_box(Client* client, uint32_t request, Box& box);
@@ -75,7 +77,8 @@ class Launcher final {
   void on_removed(pid_t worker);
   void finish(Box& box);
 
-  void answer(Client& client, uint32_t request, Operation operation, std::string_view body, int descriptor = -1);
+  void answer(Client& client, uint32_t request, Operation operation, std::string_view body,
+              int descriptor = -1);
   void tell_all(const EndedEvent& event);
   Micros next_deadline() const;
   void act_on_deadlines();

@@ -35,7 +35,8 @@ std::vector<std::string> names_in(int directory) {
 void reclaim(int base, const std::string& name) {
   auto run = os::open_at(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!run || flock(run->get(), LOCK_EX | LOCK_NB) != 0) return;
-  if (auto boxes = os::open_at(run->get(), kSandboxesDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)) {
+  if (auto boxes =
+          os::open_at(run->get(), kSandboxesDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)) {
     // The agent itself ends with its connection; its processes end with it unless it was killed.
     for (const auto& id : names_in(boxes->get())) {
       if (is_sandbox_id(id)) kill_stragglers(id);
@@ -51,7 +52,9 @@ void kill_stragglers(const std::string& sandbox_id) {
   for (int round = 0; round < kRounds; ++round) {
     bool found = false;
     for (const auto& process : os::all_processes()) {
-      if (process.state == 'Z' || process.pid == getpid() || !os::has_environment(process.pid, mark)) continue;
+      if (process.state == 'Z' || process.pid == getpid() ||
+          !os::has_environment(process.pid, mark))
+        continue;
       auto pidfd = os::open_pidfd(process.pid, process.start_ticks);
       if (!pidfd) continue;
       static_cast<void>(os::send_signal(*pidfd, SIGKILL));
@@ -63,7 +66,8 @@ void kill_stragglers(const std::string& sandbox_id) {
 
 void reclaim_abandoned_runs(int run_directory) {
   auto base = os::open_at(run_directory, "..", O_RDONLY | O_DIRECTORY);
-  // Somebody who makes a directory of their own, or reclaims, holds this lock; they will not need us.
+  // Somebody who makes a directory of their own, or reclaims, holds this lock; they will not need
+  // us.
   if (!base || flock(base->get(), LOCK_EX | LOCK_NB) != 0) return;
   for (const auto& name : names_in(base->get())) {
     if (name.starts_with("run-")) reclaim(base->get(), name);

@@ -1,7 +1,7 @@
 // atoll-launcher: makes sandboxes for the daemon, or for one `atoll run`. See launcher.h.
 //
-//   atoll-launcher --keep UID GID        keeper and launcher for the run directory that is descriptor 3
-//   atoll-launcher --embedded            for the client on descriptor 4; ends with it
+//   atoll-launcher --keep UID GID        keeper and launcher for the run directory that is
+//   descriptor 3 atoll-launcher --embedded            for the client on descriptor 4; ends with it
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -54,7 +54,9 @@ int serve(LauncherLife life, Identity identity) {
   return 0;
 }
 
-int serve_kept(void* identity) { return serve(LauncherLife::kept, *static_cast<Identity*>(identity)); }
+int serve_kept(void* identity) {
+  return serve(LauncherLife::kept, *static_cast<Identity*>(identity));
+}
 
 }  // namespace
 
@@ -62,7 +64,8 @@ int main(int argc, char** argv) {
   if (argc == 4 && std::strcmp(argv[1], "--keep") == 0) {
     Identity identity{static_cast<uid_t>(std::strtoul(argv[2], nullptr, 10)),
                       static_cast<gid_t>(std::strtoul(argv[3], nullptr, 10))};
-    // Detached, so that the daemon has nothing to wait for and a terminal's Ctrl-C does not reach it.
+    // Detached, so that the daemon has nothing to wait for and a terminal's Ctrl-C does not reach
+    // it.
     const pid_t detached = fork();
     if (detached != 0) return detached > 0 ? 0 : 125;
     setsid();

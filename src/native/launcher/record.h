@@ -1,7 +1,8 @@
 // What the launcher writes down about a sandbox, so that its successor can take it up.
 //
-// One small file per sandbox in box/<id>/, replaced whole. It names the agent by pid, start time and boot, so that a
-// successor never mistakes a stranger for it, and holds the token for the agent's socket: mode 0600.
+// One small file per sandbox in box/<id>/, replaced whole. It names the agent by pid, start time
+// and boot, so that a successor never mistakes a stranger for it, and holds the token for the
+// agent's socket: mode 0600.
 #pragma once
 
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 #include "native/launcher/record.h"
 
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include "os/file.h"
@@ -22,7 +22,7 @@ TEST(Record, IsReadBackByASuccessorAndByNobodyElse) {
   EXPECT_EQ(loaded->pid, 4711);
   EXPECT_EQ(loaded->token, record.token);
   EXPECT_EQ(loaded->expires_at, Micros(5));
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(fstatat(directory.get(), kRecordFile, &info, 0), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   EXPECT_TRUE(os::remove_tree(AT_FDCWD, path).has_value());
