@@ -13,6 +13,7 @@
 
 #include "agent/connection.h"
 #include "agent/process_tree.h"
+#include "agent/usage.h"
 #include "base/text.h"
 #include "guest/frame.h"
 #include "os/file.h"
@@ -529,42 +530,9 @@ std::vector<guest::ProcessRow> ProcessTable::rows() const {
 }
 
 guest::Stats ProcessTable::stats() const {
-  guest::Stats stats;
-  stats.cpu_us = finished_cpu_us_;
+  guest::Stats stats = usage_of_descendants();
+  stats.cpu_us += finished_cpu_us_;
   stats.age_us = static_cast<uint64_t>((now() - born_).count());
-  const pid_t self = getpid();
-  const auto all = os::all_processes();
-  std::map<pid_t, pid_t> parents;
-  for (const auto& process : all) parents[process.pid] = process.parent;
-  const long page = sysconf(_SC_PAGESIZE);
-  const long ticks = sysconf(_SC_CLK_TCK);
-  for (const auto& process : all) {
-    pid_t at = process.pid;
-    for (int depth = 0; depth < 1024 && at > 1 && at != self; ++depth) {
-      const auto found = parents.find(at);
-      at = found == parents.end() ? 0 : found->second;
-    }
-    if (at != self || process.pid == self || process.state == 'Z') continue;
-    ++stats.processes;
-    const std::string base = "/proc/" + std::to_string(process.pid);
-    if (auto memory = os::read_file(AT_FDCWD, base + "/statm", 256)) {
-      const size_t space = memory->find(' ');
-      if (space != std::string::npos) {
-        stats.memory_bytes +=
-            std::strtoull(memory->c_str() + space, nullptr, 10) * static_cast<uint64_t>(page);
-      }
-    }
-    if (auto text = os::read_file(AT_FDCWD, base + "/stat", 4096)) {
-      const size_t name_end = text->rfind(')');
-      unsigned long long user = 0, system = 0;
-      if (name_end != std::string::npos &&
-          std::sscanf(text->c_str() + name_end + 1,
-                      " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
-                      &system) == 2) {
-        stats.cpu_us += (user + system) * 1'000'000 / static_cast<uint64_t>(ticks);
-      }
-    }
-  }
   return stats;
 }
 

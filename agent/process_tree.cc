@@ -39,17 +39,6 @@ std::set<pid_t> members_of(pid_t root, const std::string& mark) {
   return members;
 }
 
-std::set<pid_t> descendants() {
-  const auto all = os::all_processes();
-  std::set<pid_t> members{getpid()};
-  close_over_children(all, members);
-  members.erase(getpid());
-  for (const auto& process : all) {
-    if (process.state == 'Z') members.erase(process.pid);
-  }
-  return members;
-}
-
 template <typename Find>
 void stop_then_kill(Find find) {
   std::set<pid_t> stopped;
@@ -67,6 +56,17 @@ void stop_then_kill(Find find) {
 }
 
 }  // namespace
+
+std::set<pid_t> descendants() {
+  const auto all = os::all_processes();
+  std::set<pid_t> members{getpid()};
+  close_over_children(all, members);
+  members.erase(getpid());
+  for (const auto& process : all) {
+    if (process.state == 'Z') members.erase(process.pid);
+  }
+  return members;
+}
 
 void signal_tree(pid_t root, const std::string& mark, int signal) {
   if (signal == SIGKILL) {

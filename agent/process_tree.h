@@ -8,8 +8,8 @@
 
 #include <sys/types.h>
 
+#include <set>
 #include <string>
-#include <vector>
 
 namespace atl::agent {
 
@@ -19,6 +19,9 @@ constexpr const char* kExecMark = "ATOLL_EXEC";
 // Sends the signal to the command `root` (its pid was also its session) and all that it started.
 // SIGKILL first stops what it finds and looks again, so that nobody forks away meanwhile.
 void signal_tree(pid_t root, const std::string& mark, int signal);
+
+// Every living process below this one.
+std::set<pid_t> descendants();
 
 // Kills everything below this process, again and again until nothing is left to kill or `rounds`
 // are over.

@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
   for (const auto& entry : drivers::all()) {
     drivers.push_back({entry.make(context), std::string(entry.summary)});
   }
-  store::MemoryStore store;
+  store::MemoryStore store(loop.get_executor());
   telemetry::Metrics metrics;
   Engine engine(loop.get_executor(), store, std::move(drivers), metrics, system_clock(), {});
   if (auto ready = run_task(loop, engine.recover()); !ready) fail("recover", ready.error());

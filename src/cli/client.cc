@@ -93,7 +93,12 @@ Error Client::unreachable(Error error) const {
 }
 
 Error Client::to_error(int status, std::string_view body) {
-  return problem_to_error(status, body, context_.request_id);
+  Error error = problem_to_error(status, body, context_.request_id);
+  if (error.code() != Code::unauthenticated) return error;
+  // The API's own hint is about headers.
+  return Error(error.code(), error.message())
+      .at_stage(error.stage())
+      .with_hint("set ATOLL_API_KEY to a key such as the one in the daemon's admin.key");
 }
 
 Task<std::unique_ptr<net::ClientCall>> Client::begin(net::ClientRequest request,

@@ -4,7 +4,6 @@
 #include "cli/exec_flags.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
-#include "cli/report.h"
 #include "cli/sandbox_flags.h"
 #include "cli/verbs.h"
 #include "json/encode.h"
@@ -17,12 +16,7 @@ Result<int> create(Context& context) {
   TRY(auto env, env_from(context.args));
   if (!env.empty()) asked.request.env = std::move(env);
   TRY(const auto client, Client::open(context));
-  if (asked.here) {
-    TRY(const auto offers, fetch_offers(*client));
-    TRY(const HereChoice choice, choose_here(*asked.here, asked.request, offers));
-    if (!choice.notice.empty() && !context.quiet()) tell("atoll: " + choice.notice);
-    TRY_OK(add_here(asked.request, choice.access));
-  }
+  TRY_OK(settle_directories(context, *client, asked));
   TRY(const std::string text, client->post("/v1/sandboxes", json::encode(asked.request)));
   if (context.json()) {
     TRY_OK(print(text + "\n"));

@@ -2,6 +2,7 @@
 
 #include "api/object_writer.h"
 #include "cli/json_view.h"
+#include "cli/report.h"
 
 namespace atl::cli {
 
@@ -33,6 +34,26 @@ Result<std::vector<DriverOffer>> fetch_offers(Client& client) {
                       .cow = flag_at(driver, "capabilities.host_dir_cow")});
   }
   return offers;
+}
+
+Result<> settle_here(const Context& context, SandboxAsked& asked,
+                     const std::vector<DriverOffer>& offers) {
+  if (!asked.here) return {};
+  TRY(const HereChoice choice, choose_here(*asked.here, asked.request, offers));
+  if (!choice.notice.empty() && !context.quiet()) tell("atoll: " + choice.notice);
+  return add_here(asked.request, choice.access);
+}
+
+Result<> settle_directories(const Context& context, Client& client, SandboxAsked& asked) {
+  if (!asked.here && !asked.request.host_dirs) return {};
+  if (!client.is_local()) {
+    return Error(Code::permission_denied,
+                 "directories of this host are shown only by a daemon on its own Unix socket")
+        .with_hint("copy the files instead: atoll cp PATH BOX:PATH");
+  }
+  if (!asked.here) return {};
+  TRY(const auto offers, fetch_offers(client));
+  return settle_here(context, asked, offers);
 }
 
 std::string to_json(const std::vector<DriverView>& drivers) {

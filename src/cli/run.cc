@@ -37,13 +37,6 @@ struct Asked {
   Input input = Input::none;
 };
 
-Result<> settle_here(Context& context, SandboxAsked& asked,
-                     const std::vector<DriverOffer>& offers) {
-  TRY(const HereChoice choice, choose_here(*asked.here, asked.request, offers));
-  if (!choice.notice.empty() && !context.quiet()) tell("atoll: " + choice.notice);
-  return add_here(asked.request, choice.access);
-}
-
 int end(Context& context, const RunFacts& facts) {
   if (!context.quiet()) tell_end(facts, Summary::on_terminal);
   return exit_code_of(facts);
@@ -51,8 +44,7 @@ int end(Context& context, const RunFacts& facts) {
 
 Result<int> run_embedded(Context& context, Asked asked) {
   TRY(const auto engine, context.program.open_engine());
-  if (asked.sandbox.here)
-    TRY_OK(settle_here(context, asked.sandbox, offers_from(engine->drivers())));
+  TRY_OK(settle_here(context, asked.sandbox, offers_from(engine->drivers())));
   LocalRun run;
   TRY(run.sandbox, to_request(std::move(asked.sandbox.request), api::Seat::local));
   run.exec.argv = context.args.command();
@@ -111,7 +103,9 @@ Result<int> run(Context& context) {
   Asked asked;
   TRY(asked.sandbox, sandbox_from(args));
   TRY(asked.exec, exec_from(args));
-  asked.input = asked.exec.interactive || isatty(STDIN_FILENO) != 1 ? Input::forward : Input::none;
+  // An answer that comes whole would wait for the end of a stdin that nobody may ever close.
+  const bool pipes = !context.json() && isatty(STDIN_FILENO) != 1;
+  asked.input = asked.exec.interactive || pipes ? Input::forward : Input::none;
 
   TRY(const TargetSearch search, find_target(args, find_variable));
   if (!search.found) {
@@ -119,10 +113,7 @@ Result<int> run(Context& context) {
     return run_embedded(context, std::move(asked));
   }
   TRY(const auto client, Client::connect(context, *search.found));
-  if (asked.sandbox.here) {
-    TRY(const auto offers, fetch_offers(*client));
-    TRY_OK(settle_here(context, asked.sandbox, offers));
-  }
+  TRY_OK(settle_directories(context, *client, asked.sandbox));
   if (args.has("keep")) return run_and_keep(context, *client, std::move(asked));
   return run_remote(context, *client, std::move(asked));
 }

@@ -35,6 +35,10 @@ net::ClientRequest to_request(const Client& client, StreamRequest stream,
   return request;
 }
 
+Error cut_off() {
+  return Error(Code::unavailable, "the daemon broke off before the command had ended");
+}
+
 // Shared with the coroutines that it starts: whatever still waits when the stream has ended goes
 // with the loop.
 class Follower final : public std::enable_shared_from_this<Follower> {
@@ -60,6 +64,8 @@ class Follower final : public std::enable_shared_from_this<Follower> {
       if (first_signal_ != 0 && !has_exit_) co_return ended_by_signal();
       co_return std::move(ended).error();
     }
+    // How the command ended is not known then, so it must not look like success.
+    if (!has_exit_) co_return cut_off();
     co_return std::move(end_);
   }
 
@@ -79,7 +85,7 @@ class Follower final : public std::enable_shared_from_this<Follower> {
       }
     }
     if (frames_.is_between_frames()) co_return Result<>();
-    co_return Error(Code::unavailable, "the daemon broke off in the middle of the output");
+    co_return cut_off();
   }
 
   Task<> on_piece(FramePiece piece) {

@@ -28,8 +28,8 @@ constexpr const char* kSandboxesDirectory = "box";
 
 enum class Operation : uint8_t {
   hello = 1,
-  create,  // descriptors: config memory file, [workspace], mounts… → one: the connection to the
-           // agent
+  create,   // descriptors: config memory file, [workspace], mounts… → one: the connection to the
+            // agent
   connect,  // → one descriptor: a connection to the agent, its token already sent
   renew,
   destroy,

@@ -37,13 +37,16 @@ std::optional<ProcessStat> find_process(pid_t pid) {
   if (name_end == std::string::npos) return std::nullopt;
   ProcessStat stat;
   stat.pid = pid;
-  unsigned long long start = 0;
+  unsigned long long user = 0, system = 0, start = 0, resident = 0;
   const int fields =
       std::sscanf(text->c_str() + name_end + 1,
-                  " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-                  &stat.state, &stat.parent, &stat.session, &start);
-  if (fields != 4) return std::nullopt;
+                  " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d "
+                  "%*d %*d %*d %llu %*u %llu",
+                  &stat.state, &stat.parent, &stat.session, &user, &system, &start, &resident);
+  if (fields != 7) return std::nullopt;
   stat.start_ticks = start;
+  stat.cpu_ticks = user + system;
+  stat.resident_pages = resident;
   return stat;
 }
 

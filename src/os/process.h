@@ -20,6 +20,8 @@ struct ProcessStat {
   pid_t session = 0;
   char state = '?';          // 'Z' = ended, not yet reaped
   uint64_t start_ticks = 0;  // since boot; with the pid it names a process for good
+  uint64_t cpu_ticks = 0;    // user and system, its own
+  uint64_t resident_pages = 0;
 };
 
 std::optional<ProcessStat> find_process(pid_t pid);

@@ -164,8 +164,7 @@ int open_socket(const char* family) {
   if (strcmp(family, "inet") == 0) return tell(socket(AF_INET, SOCK_STREAM, 0));
   if (strcmp(family, "inet6") == 0) return tell(socket(AF_INET6, SOCK_STREAM, 0));
   if (strcmp(family, "udp") == 0) return tell(socket(AF_INET, SOCK_DGRAM, 0));
-  if (strcmp(family, "netlink") == 0) return tell(socket(AF_NETLINK, SOCK_RAW, 0));
-  return tell(socket(AF_UNIX, SOCK_STREAM, 0));
+  return tell(socket(AF_NETLINK, SOCK_RAW, 0));
 }
 
 // Connects and says hello in our own protocol, but without the token; prints what comes back.

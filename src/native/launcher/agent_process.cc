@@ -31,8 +31,7 @@ struct AgentPlan {
 
 // Runs in the parent's memory: only system calls.
 [[noreturn, gnu::no_stack_protector]]
-__attribute__((no_sanitize("address", "undefined", "thread"))) void
-become_agent(AgentPlan* plan) {
+__attribute__((no_sanitize("address", "undefined", "thread"))) void become_agent(AgentPlan* plan) {
   signal(SIGPIPE, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
