@@ -79,6 +79,8 @@ void DriverWorld::run_until(const std::function<bool()>& ended, Millis most) {
 bool DriverWorld::eventually(const std::function<bool()>& holds, Millis most) {
   const auto give_up = std::chrono::steady_clock::now() + most;
   for (;;) {
+    loop_.restart();
+    loop_.poll();
     if (holds()) return true;
     if (std::chrono::steady_clock::now() > give_up) return false;
     const auto next_look = std::chrono::steady_clock::now() + kLook;
