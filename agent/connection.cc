@@ -286,7 +286,15 @@ void Connection::send_output(uint32_t channel, int stream, uint64_t offset,
   } else {
     out_begin_ += sent;
   }
+  drop_sent();
   out_ += bytes;
+}
+
+// What has been sent must not pile up in front of what waits.
+void Connection::drop_sent() {
+  if (out_begin_ < kHighWater / 4) return;
+  out_.erase(0, out_begin_);
+  out_begin_ = 0;
 }
 
 bool Connection::has_room() const { return out_.size() - out_begin_ < kHighWater; }
@@ -308,6 +316,7 @@ void Connection::flush() {
     out_begin_ = 0;
     if (out_.capacity() > 2 * kHighWater) out_.shrink_to_fit();
   }
+  drop_sent();
   want_write(!empty);
 }
 

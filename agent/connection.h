@@ -47,6 +47,7 @@ class Connection final {
   std::vector<Fd> take_descriptors(size_t count);
   void close();
   void want_write(bool wanted);
+  void drop_sent();
 
   Fd socket_;
   Preface preface_;

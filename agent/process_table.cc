@@ -134,7 +134,9 @@ Result<pid_t> ProcessTable::spawn(Process& process, const guest::Exec& request,
   std::vector<std::string> arguments = request.argv;
   std::vector<std::string> variables;
   variables.reserve(environment.size());
-  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+  for (const auto& [name, value] : environment) {
+    variables.emplace_back(name).append("=").append(value);
+  }
   const auto program_pointers = pointers(programs);
   const auto argument_pointers = pointers(arguments);
   const auto variable_pointers = pointers(variables);

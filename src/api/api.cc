@@ -101,7 +101,7 @@ Task<> Api::serve(Call& call, const Route* route, std::string allow) {
 
 asio::awaitable<void> Api::handle(net::Exchange& exchange) {
   const auto began = SteadyClock::now();
-  Call call(services_, exchange);
+  Call call(services_, exchange, ids_.make(exchange.request().headers));
   auto found = router_.find(call.request());
   const std::string_view route = found.route != nullptr ? found.route->pattern : kNoRoute;
 

@@ -28,6 +28,7 @@ class Api final : public net::Handler {
   Services services_;
   Keys& keys_;
   Router router_;
+  RequestIdMaker ids_;
 };
 
 }  // namespace atl::api

@@ -4,10 +4,8 @@
 
 namespace atl::api {
 
-Call::Call(const Services& services, net::Exchange& exchange)
-    : services_(services),
-      exchange_(exchange),
-      ids_(make_request_ids(exchange.request().headers)) {}
+Call::Call(const Services& services, net::Exchange& exchange, RequestIds ids)
+    : services_(services), exchange_(exchange), ids_(std::move(ids)) {}
 
 Result<ProcessId> Call::process() const {
   const std::string& text = request().segments[4];

@@ -40,7 +40,7 @@ inline constexpr size_t kMostExecJson = size_t{8} << 20;  // stdin may be inside
 
 class Call final {
  public:
-  Call(const Services& services, net::Exchange& exchange);
+  Call(const Services& services, net::Exchange& exchange, RequestIds ids);
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 

@@ -39,8 +39,8 @@ Result<std::optional<E>> read_choice(const net::Query& query, std::string_view n
   const auto text = query.find(name);
   if (!text) return std::optional<E>();
   if (const auto found = json::find_enum<E>(*text)) return std::optional<E>(found);
-  std::vector<std::string> choices;
-  for (const auto& choice : json::detail::kEnumNames<E>) choices.emplace_back(choice);
+  const auto& names = json::detail::kEnumNames<E>;
+  const std::vector<std::string> choices(names.begin(), names.end());
   return unknown_choice(name, *text, choices);
 }
 

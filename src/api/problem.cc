@@ -3,37 +3,11 @@
 #include <algorithm>
 
 #include "api/object_writer.h"
-#include "base/ids.h"
 
 namespace atl::api {
 namespace {
 
-constexpr size_t kMostRequestId = 128;
 constexpr std::string_view kRetryAfterSeconds = "1";
-
-bool is_sane_id(std::string_view text) {
-  constexpr std::string_view kBesides = "-_.:+/=@";
-  return !text.empty() && text.size() <= kMostRequestId && std::ranges::all_of(text, [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kBesides.find(c) != std::string_view::npos;
-  });
-}
-
-bool is_lower_hex(std::string_view text) {
-  return std::ranges::all_of(
-      text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
-
-// "00-<32 hex>-<16 hex>-<2 hex>"; "" when it is anything else. Later versions may append more.
-std::string_view trace_of(std::string_view parent) {
-  if (parent.size() < 55 || (parent.size() > 55 && parent[55] != '-')) return {};
-  const std::string_view trace = parent.substr(3, 32);
-  const bool shaped = parent[2] == '-' && parent[35] == '-' && parent[52] == '-' &&
-                      is_lower_hex(parent.substr(0, 2)) && is_lower_hex(trace) &&
-                      is_lower_hex(parent.substr(36, 16)) && is_lower_hex(parent.substr(53, 2));
-  const bool valid = !parent.starts_with("ff") && trace.find_first_not_of('0') != trace.npos;
-  return shaped && valid ? trace : std::string_view();
-}
 
 // A sentence's beginning for people, from the code: "not_found" → "Not found".
 std::string to_title(std::string_view code) {
@@ -46,15 +20,6 @@ std::string to_title(std::string_view code) {
 }
 
 }  // namespace
-
-RequestIds make_request_ids(const net::Headers& headers) {
-  RequestIds ids;
-  const std::string_view given = headers.get("X-Request-Id");
-  ids.request_id = is_sane_id(given) ? std::string(given) : make_request_id();
-  const std::string_view trace = trace_of(headers.get("traceparent"));
-  ids.trace_id = trace.empty() ? make_trace_id() : std::string(trace);
-  return ids;
-}
 
 Problem::Problem(Error problem)
     : status(http_status(problem.code())),

@@ -4,20 +4,11 @@
 #include <string>
 #include <string_view>
 
+#include "api/request_ids.h"
 #include "base/error.h"
 #include "net/http_message.h"
 
 namespace atl::api {
-
-// What every answer, error and log line of one request carries.
-struct RequestIds {
-  std::string request_id;
-  std::string trace_id;  // 32 hex digits
-};
-
-// Takes the client's X-Request-Id and the trace of its traceparent where they are sane, and makes
-// new ones otherwise.
-RequestIds make_request_ids(const net::Headers& headers);
 
 struct Problem {
   Problem(Error problem);  // NOLINT(google-explicit-constructor)

@@ -62,6 +62,7 @@ class SignalForwarder final : public RunObserver {
   Task<> on_started(SandboxView view, std::shared_ptr<Process> process) override {
     sandbox_ = std::move(view.id);
     process_ = process->id();
+    if (waiting_ != 0) pass_on(waiting_);
     co_return Result<>();
   }
 
@@ -93,9 +94,18 @@ class SignalForwarder final : public RunObserver {
   void on_signal(int number) {
     if (first_ == 0) first_ = number;
     if (number == SIGINT) ++interrupts_;
-    if (sandbox_.empty() || interrupts_ > 2) return stop_->stop();
-    const int passed_on = interrupts_ == 2 ? SIGKILL : number;
-    spawn(loop_.get_executor(), send_signal(engine_, sandbox_, process_, passed_on));
+    if (interrupts_ > 2) return stop_->stop();
+    if (sandbox_.empty()) {
+      // The program may already run though we have not been told: it gets the first signal then.
+      // Who cannot wait sends another.
+      if (std::exchange(waiting_, number) != 0) stop_->stop();
+      return;
+    }
+    pass_on(interrupts_ == 2 ? SIGKILL : number);
+  }
+
+  void pass_on(int number) {
+    spawn(loop_.get_executor(), send_signal(engine_, sandbox_, process_, number));
   }
 
   asio::io_context& loop_;
@@ -105,6 +115,7 @@ class SignalForwarder final : public RunObserver {
   std::string sandbox_;
   ProcessId process_ = 0;
   int first_ = 0;
+  int waiting_ = 0;  // came before the program did
   int interrupts_ = 0;
 };
 

@@ -103,7 +103,7 @@ Result<std::string> StateDirectory::admin_key() const {
   } else if (text.error().code() != Code::not_found) {
     return std::move(text).error().with("the admin key");
   }
-  const std::string key = crypto::make_api_key();
+  std::string key = crypto::make_api_key();
   TRY_OK(os::replace_file(directory_.get(), name, key + "\n", 0600));
   return key;
 }

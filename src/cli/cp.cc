@@ -142,7 +142,8 @@ class Copier final {
     TRY_OK(files_.make_directory(remote));
     TRY(const auto names, names_in(directory));
     for (const std::string& name : names) {
-      const std::string path = remote + "/" + name;
+      std::string path = remote;
+      path.append("/").append(name);
       struct stat info{};
       if (fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
       if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) {

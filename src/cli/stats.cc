@@ -41,16 +41,15 @@ Result<std::vector<Row>> fetch(Context& context, Client& client) {
 }
 
 std::string table_of(const std::vector<Row>& rows) {
-  std::vector<std::vector<std::string>> table{
-      {"SANDBOX", "PROCESSES", "CPU", "MEMORY", "WORKSPACE", "AGE"}};
+  std::vector<std::vector<std::string>> table{{"SANDBOX", "PROCESSES", "CPU", "MEMORY", "AGE"}};
   for (const auto& [sandbox, stats] : rows) {
     const auto bytes = [&](std::string_view name) {
       return format_bytes(static_cast<uint64_t>(number_at(stats, name)));
     };
-    table.push_back(
-        {single_line(sandbox), std::to_string(static_cast<uint64_t>(number_at(stats, "processes"))),
-         format_ms(number_at(stats, "cpu_ms")), bytes("memory_bytes"), bytes("workspace_bytes"),
-         format_span(Millis(static_cast<int64_t>(number_at(stats, "age_ms"))))});
+    table.push_back({single_line(sandbox),
+                     std::to_string(static_cast<uint64_t>(number_at(stats, "processes"))),
+                     format_ms(number_at(stats, "cpu_ms")), bytes("memory_bytes"),
+                     format_span(Millis(static_cast<int64_t>(number_at(stats, "age_ms"))))});
   }
   return format_table(table);
 }
@@ -82,7 +81,7 @@ const Verb kStatsVerb{.grammar = {.verb = "stats",
                                   .usage = "[FLAGS] [BOX…]",
                                   .flags = {kEverywhereFlags},
                                   .most_words = kMostWords},
-                      .summary = "Show what sandboxes use: processes, processor time, memory, disk",
+                      .summary = "Show what sandboxes use: processes, processor time, memory",
                       .more = "",
                       .run = stats};
 

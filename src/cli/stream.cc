@@ -36,7 +36,8 @@ net::ClientRequest to_request(const Client& client, StreamRequest stream,
 }
 
 Error cut_off() {
-  return Error(Code::unavailable, "the daemon broke off before the command had ended");
+  return Error(Code::unavailable, "the daemon broke off before the command had ended")
+      .with_hint("was it stopped? what runs in a kept sandbox goes on: atoll ps, atoll logs BOX");
 }
 
 // Shared with the coroutines that it starts: whatever still waits when the stream has ended goes
@@ -75,9 +76,11 @@ class Follower final : public std::enable_shared_from_this<Follower> {
     CO_TRY_OK(co_await client_.expect_success(*call_));
     std::string buffer(kPieceBytes, '\0');
     for (;;) {
-      CO_TRY(const size_t got, co_await call_->read_some(buffer.data(), buffer.size()));
-      if (got == 0) break;
-      frames_.add({buffer.data(), got});
+      const auto got = co_await call_->read_some(buffer.data(), buffer.size());
+      if (!got && got.error().code() == Code::unavailable) co_return cut_off();
+      if (!got) co_return got.error();
+      if (*got == 0) break;
+      frames_.add({buffer.data(), *got});
       for (;;) {
         CO_TRY(const auto piece, frames_.next());
         if (!piece) break;

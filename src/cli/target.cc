@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <memory>
+
 #include "base/text.h"
 #include "os/file.h"
 #include "os/socket.h"

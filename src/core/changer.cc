@@ -47,10 +47,10 @@ Task<Intent> Changer::enter(RecordPtr record, State state, Op op) {
   co_return std::move(begun).error().at_stage("intent");
 }
 
-Task<> Changer::fail(RecordPtr record, Intent intent, Error why) {
+Error Changer::fail(const RecordPtr& record, Intent intent, Error why) {
   ++record->generation;
   parts_.journal.settle_later(record, intent, store::IntentState::failed, why.message());
-  co_return std::move(why);
+  return why;
 }
 
 Task<> Changer::ensure_handle(RecordPtr record) {
@@ -87,7 +87,7 @@ Task<SandboxView> Changer::stop(RecordPtr record) {
     parts_.sandboxes.move_to(*record, runs_on ? State::running : State::stopped);
     if (runs_on) {
       auto why = std::move(stopped).error().with("stopping sandbox " + record->id);
-      CO_TRY_OK(co_await fail(record, intent, std::move(why)));
+      co_return fail(record, intent, std::move(why));
     }
   } else {
     parts_.sandboxes.move_to(*record, State::stopped);
@@ -134,7 +134,7 @@ Task<SandboxView> Changer::restart(RecordPtr record, Op op) {
       record->failure = why.message();
     }
     auto error = std::move(why).at_stage("create");
-    CO_TRY_OK(co_await fail(record, intent, std::move(error)));
+    co_return fail(record, intent, std::move(error));
   }
   parts_.sandboxes.move_to(*record, State::running);
   record->failure.clear();
@@ -177,7 +177,7 @@ Task<SandboxView> Changer::renew(RecordPtr record, std::optional<std::chrono::se
   if (!renewed) {
     set(old);
     auto why = std::move(renewed).error().with("renewing sandbox " + record->id);
-    CO_TRY_OK(co_await fail(record, *intent, std::move(why)));
+    co_return fail(record, *intent, std::move(why));
   }
   CO_TRY_OK(co_await parts_.journal.settle(record, *intent, store::IntentState::done));
   parts_.reaper.schedule(record);
@@ -204,7 +204,7 @@ Task<SandboxView> Changer::set_paused(RecordPtr record, Op op) {
   if (done && record->state == State::failed) {
     done = Error(Code::unavailable, "sandbox " + record->id + " ended meanwhile");
   }
-  if (!done) CO_TRY_OK(co_await fail(record, intent, std::move(done).error()));
+  if (!done) co_return fail(record, intent, std::move(done).error());
   parts_.sandboxes.move_to(*record, target);
   if (!pausing) record->last_active_boot = parts_.clock.boot();
   ++record->generation;
@@ -221,7 +221,7 @@ Task<std::string> Changer::snapshot(RecordPtr record, std::string name) {
   CO_TRY(const auto intent, co_await enter(record, record->state, Op::snapshot));
   const auto handle = record->handle;
   auto taken = co_await handle->snapshot(std::move(name));
-  if (!taken) CO_TRY_OK(co_await fail(record, intent, std::move(taken).error()));
+  if (!taken) co_return fail(record, intent, std::move(taken).error());
   CO_TRY_OK(co_await parts_.journal.settle(record, intent, store::IntentState::done));
   co_return *std::move(taken);
 }
@@ -235,7 +235,7 @@ Task<SandboxView> Changer::resize(RecordPtr record, Resources resources) {
   CO_TRY(const auto intent, co_await enter(record, record->state, Op::resize));
   const auto handle = record->handle;
   auto resized = co_await handle->resize(resources);
-  if (!resized) CO_TRY_OK(co_await fail(record, intent, std::move(resized).error()));
+  if (!resized) co_return fail(record, intent, std::move(resized).error());
   if (resources.cpu) record->resources.cpu = resources.cpu;
   if (resources.memory_mb) record->resources.memory_mb = resources.memory_mb;
   if (resources.pids) record->resources.pids = resources.pids;

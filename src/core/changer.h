@@ -28,8 +28,8 @@ class Changer final {
  private:
   // Moves to `state` and journals it; takes the move back if that fails.
   Task<Intent> enter(RecordPtr record, State state, Op op);
-  // Settles with the record as it is now, and gives the error back.
-  Task<> fail(RecordPtr record, Intent intent, Error why);
+  // Journals that an operation came to nothing, and gives the reason back.
+  Error fail(const RecordPtr& record, Intent intent, Error why);
   Task<> ensure_handle(RecordPtr record);
   // Code::unsupported, naming drivers that can, unless the sandbox's own driver can.
   Result<> check_able(const SandboxRecord& record, std::string_view verb,
@@ -38,7 +38,9 @@ class Changer final {
   Task<SandboxView> set_paused(RecordPtr record, Op op);
   RecordPtr make_child(const SandboxRecord& parent);
   Task<> attach_children(RecordPtr parent, std::vector<RecordPtr> children);
-  Task<> drop_children(RecordPtr parent, std::vector<RecordPtr> children, Error why);
+  // Undoes a fork that failed, and gives the reason back.
+  asio::awaitable<Error> drop_children(RecordPtr parent, std::vector<RecordPtr> children,
+                                       Error why);
 
   Parts& parts_;
 };

@@ -64,6 +64,7 @@ Result<DriverSlot*> DriverTable::get_ready(std::string_view name) {
 
 std::vector<std::string> DriverTable::names() const {
   std::vector<std::string> names;
+  names.reserve(slots_.size());
   for (const auto& slot : slots_) names.push_back(slot.name());
   return names;
 }

@@ -37,7 +37,7 @@ Task<std::vector<SandboxView>> Changer::fork(RecordPtr record, size_t count) {
     auto begun = co_await parts_.journal.begin(child, Op::fork);
     if (!begun) {
       auto why = std::move(begun).error().at_stage("intent");
-      CO_TRY_OK(co_await drop_children(record, std::move(children), std::move(why)));
+      co_return co_await drop_children(record, std::move(children), std::move(why));
     }
     child->run_intent = begun->id;
   }
@@ -45,14 +45,15 @@ Task<std::vector<SandboxView>> Changer::fork(RecordPtr record, size_t count) {
   auto forked = co_await handle->fork(std::move(specs));
   if (!forked) {
     auto why = std::move(forked).error().with("forking sandbox " + record->id).at_stage("create");
-    CO_TRY_OK(co_await drop_children(record, std::move(children), std::move(why)));
+    co_return co_await drop_children(record, std::move(children), std::move(why));
   }
   auto attached = co_await attach_children(record, children);
   if (!attached) {
     auto why = std::move(attached).error().with("forking sandbox " + record->id);
-    CO_TRY_OK(co_await drop_children(record, std::move(children), std::move(why)));
+    co_return co_await drop_children(record, std::move(children), std::move(why));
   }
   std::vector<SandboxView> views;
+  views.reserve(children.size());
   for (const auto& child : children) views.push_back(child->view());
   co_return views;
 }
@@ -96,7 +97,8 @@ Task<> Changer::attach_children(RecordPtr parent, std::vector<RecordPtr> childre
 }
 
 // All or none: whatever there is of the children goes.
-Task<> Changer::drop_children(RecordPtr parent, std::vector<RecordPtr> children, Error why) {
+asio::awaitable<Error> Changer::drop_children(RecordPtr parent, std::vector<RecordPtr> children,
+                                              Error why) {
   DriverSlot* slot = parts_.drivers.find(parent->driver);
   for (const auto& child : children) {
     if (slot != nullptr) {
@@ -114,7 +116,7 @@ Task<> Changer::drop_children(RecordPtr parent, std::vector<RecordPtr> children,
     parts_.journal.settle_later(child, Intent{child->run_intent, Op::fork},
                                 store::IntentState::failed, why.message());
   }
-  co_return std::move(why);
+  co_return why;
 }
 
 }  // namespace atl

@@ -1,5 +1,7 @@
 #include "core/keys.h"
 
+#include <algorithm>
+
 #include "base/ids.h"
 #include "core/request_check.h"
 #include "crypto/api_key.h"

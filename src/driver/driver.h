@@ -20,7 +20,6 @@ struct SandboxStats {
   uint64_t processes = 0;
   Micros cpu{0};
   uint64_t memory_bytes = 0;
-  uint64_t workspace_bytes = 0;
   Micros age{0};
 };
 

@@ -1,5 +1,7 @@
 #include "driver/fake_driver.h"
 
+#include <algorithm>
+
 #include <boost/asio/this_coro.hpp>
 
 #include "driver/fake_guest.h"

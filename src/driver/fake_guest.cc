@@ -364,7 +364,9 @@ class FakeGuest final : public Guest {
   void print_env(FakeProcess& process, const ExecRequest& request) {
     auto env = box_->spec.env;
     for (const auto& [name, value] : request.env) env[name] = value;
-    for (const auto& [name, value] : env) process.out += name + "=" + value + "\n";
+    for (const auto& [name, value] : env) {
+      process.out.append(name).append("=").append(value).append("\n");
+    }
     process.finish(0, ExitReason::exited);
   }
 

@@ -144,6 +144,7 @@ Task<> AgentConnection::send(FrameType type, uint32_t channel, std::string body,
     written = co_await stream_->write_all(bytes);
   } else {
     std::vector<int> numbers;
+    numbers.reserve(descriptors.size());
     for (const auto& descriptor : descriptors) numbers.push_back(descriptor.get());
     auto sent = os::send_some(stream_->native_handle(), bytes, numbers);
     if (!sent) {

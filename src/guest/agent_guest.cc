@@ -251,8 +251,7 @@ Task<std::shared_ptr<AgentConnection>> AgentGuest::connection() {
 }
 
 Task<> AgentGuest::greet() {
-  CO_TRY(auto greeted, co_await connection());
-  static_cast<void>(greeted);
+  CO_TRY_OK(co_await connection());
   co_return Result<>();
 }
 
@@ -299,7 +298,7 @@ Task<std::vector<ProcessInfo>> AgentGuest::processes() {
 Task<> AgentGuest::signal(ProcessId process, int signal_number) {
   const std::string body = encode(Signal{process, static_cast<uint32_t>(signal_number)});
   CO_TRY(auto agent, co_await connection());
-  CO_TRY(auto answer, co_await agent->call(FrameType::signal, body));
+  CO_TRY_OK(co_await agent->call(FrameType::signal, body));
   co_return Result<>();
 }
 
@@ -343,27 +342,27 @@ Task<std::unique_ptr<FileWriter>> AgentGuest::open_write(std::string path, uint3
 Task<> AgentGuest::mkdir(std::string path, Parents parents) {
   const std::string body = encode(Path{std::move(path), 0, parents == Parents::create, 0});
   CO_TRY(auto agent, co_await connection());
-  CO_TRY(auto answer, co_await agent->call(FrameType::mkdir, body));
+  CO_TRY_OK(co_await agent->call(FrameType::mkdir, body));
   co_return Result<>();
 }
 
 Task<> AgentGuest::move(std::string from, std::string to) {
   const std::string body = encode(Move{std::move(from), std::move(to)});
   CO_TRY(auto agent, co_await connection());
-  CO_TRY(auto answer, co_await agent->call(FrameType::move, body));
+  CO_TRY_OK(co_await agent->call(FrameType::move, body));
   co_return Result<>();
 }
 
 Task<> AgentGuest::remove(std::string path, Recursive recursive) {
   const std::string body = encode(Path{std::move(path), 0, recursive == Recursive::yes, 0});
   CO_TRY(auto agent, co_await connection());
-  CO_TRY(auto answer, co_await agent->call(FrameType::remove, body));
+  CO_TRY_OK(co_await agent->call(FrameType::remove, body));
   co_return Result<>();
 }
 
 Task<> AgentGuest::end_processes() {
   CO_TRY(auto agent, co_await connection());
-  CO_TRY(auto answer, co_await agent->call(FrameType::end_processes, {}));
+  CO_TRY_OK(co_await agent->call(FrameType::end_processes, {}));
   co_return Result<>();
 }
 

@@ -59,8 +59,11 @@ class LaunchedSandbox final : public Sandbox {
 
   Task<> destroy() override {
     live_->erase(id_);
+    // Asked first, closed afterwards: an agent that ends with its connection must not look as if it
+    // had died.
+    auto destroyed = co_await launcher_.destroy(id_);
     guest_.close();
-    co_return co_await launcher_.destroy(id_);
+    co_return destroyed;
   }
 
  private:
@@ -95,7 +98,7 @@ class LaunchedDriver final : public Driver {
       auto rules = LandlockRules::create();
       if (!rules) co_return std::move(rules).error();
     }
-    CO_TRY(auto hello, co_await launcher_.hello());
+    CO_TRY_OK(co_await launcher_.hello());
     co_return options_.capabilities;
   }
 
@@ -182,7 +185,29 @@ class LaunchedDriver final : public Driver {
       }
       config.mounts.push_back({path, mount.access == HostAccess::rw});
     }
+    TRY_OK(check_overlap(spec));
     return config;
+  }
+
+  // Landlock adds rights up: what is writable above or beside cannot be read-only below.
+  static Result<> check_overlap(const SandboxSpec& spec) {
+    std::vector<std::string> writable, read_only;
+    const auto note = [&](const HostDirectory& directory) -> Result<> {
+      TRY(auto path, os::path_of(directory.directory.get()));
+      (directory.access == HostAccess::rw ? writable : read_only).push_back(std::move(path));
+      return {};
+    };
+    if (spec.workspace) TRY_OK(note(*spec.workspace));
+    for (const auto& mount : spec.mounts) TRY_OK(note(mount));
+    for (const auto& above : writable) {
+      for (const auto& below : read_only) {
+        if (below != above && !below.starts_with(above == "/" ? above : above + "/")) continue;
+        return Error(Code::unsupported,
+                     below + " cannot be read-only inside of " + above + ", which is writable")
+            .with_hint("make both read-only, or take a driver with a root of its own");
+      }
+    }
+    return {};
   }
 
   Result<> check_access(const HostDirectory& directory) const {

@@ -26,6 +26,7 @@ namespace {
 
 constexpr auto kAnswerPatience = std::chrono::seconds(60);
 constexpr auto kConnectPatience = std::chrono::seconds(10);
+constexpr auto kStartPause = std::chrono::milliseconds(200);
 constexpr auto kConnectPause = std::chrono::milliseconds(2);
 constexpr int kMostSuccessors = 3;
 constexpr auto kLeavePatience = std::chrono::seconds(3);
@@ -60,6 +61,7 @@ Result<pid_t> spawn_launcher(const std::string& program, std::vector<std::string
   constexpr int kAside = 16;
   const int count = static_cast<int>(descriptors.size());
   std::vector<Fd> copies;
+  copies.reserve(descriptors.size());
   for (int i = 0; i < count; ++i) {
     copies.emplace_back(fcntl(descriptors[static_cast<size_t>(i)], F_DUPFD_CLOEXEC, kAside));
     posix_spawn_file_actions_adddup2(&actions, copies.back().get(), 3 + i);
@@ -67,6 +69,7 @@ Result<pid_t> spawn_launcher(const std::string& program, std::vector<std::string
   posix_spawn_file_actions_addclosefrom_np(&actions, 3 + count);
 
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   char* no_environment[] = {nullptr};
@@ -105,6 +108,7 @@ struct LauncherClient::Impl : std::enable_shared_from_this<LauncherClient::Impl>
   Fd run_directory;
   std::string run_path;
   pid_t launcher = 0;  // embedded: our child
+  std::chrono::steady_clock::time_point keeper_started;
 
   std::shared_ptr<asio::posix::stream_descriptor> socket;  // shared with its read loop
   bool connecting = false;
@@ -206,7 +210,11 @@ Result<Fd> LauncherClient::Impl::connect_or_start() {
   if (there) return there;
   const int number = there.error().os_errno();
   if (number != ENOENT && number != ECONNREFUSED) return there;
-  // A keeper that is there already has the lock, and then this is a no-op.
+  // A keeper that is there already has the lock, and then this is a no-op; yet no reason to try at
+  // every look.
+  const auto moment = std::chrono::steady_clock::now();
+  if (moment - keeper_started < kStartPause) return there;
+  keeper_started = moment;
   TRY_OK(start_keeper());
   return os::connect_at(run_directory.get(), kLauncherSocket, os::SocketKind::packets);
 }
@@ -315,6 +323,7 @@ Task<Answer> LauncherClient::Impl::exchange(Operation operation, std::string bod
   auto waiting = std::make_shared<Pending>(executor);
   pending[number] = waiting;
   std::vector<int> numbers;
+  numbers.reserve(descriptors.size());
   for (const auto& descriptor : descriptors) numbers.push_back(descriptor.get());
   auto through = socket;
   for (int successors = 0;;) {
@@ -387,14 +396,14 @@ Task<Fd> LauncherClient::connect(std::string id) {
 Task<> LauncherClient::renew(RenewRequest request) {
   const auto impl = impl_;
   std::vector<Fd> none;
-  CO_TRY(auto answer, co_await impl->request(Operation::renew, encode(request), std::move(none)));
+  CO_TRY_OK(co_await impl->request(Operation::renew, encode(request), std::move(none)));
   co_return Result<>();
 }
 
 Task<> LauncherClient::destroy(std::string id) {
   const auto impl = impl_;
   std::vector<Fd> none;
-  CO_TRY(auto answer, co_await impl->request(Operation::destroy, encode_id(id), std::move(none)));
+  CO_TRY_OK(co_await impl->request(Operation::destroy, encode_id(id), std::move(none)));
   co_return Result<>();
 }
 
@@ -416,7 +425,7 @@ Task<std::vector<LaunchedRow>> LauncherClient::list() {
 Task<> LauncherClient::end_all() {
   const auto impl = impl_;
   std::vector<Fd> none;
-  CO_TRY(auto answer, co_await impl->request(Operation::end_all, {}, std::move(none)));
+  CO_TRY_OK(co_await impl->request(Operation::end_all, {}, std::move(none)));
   co_return Result<>();
 }
 

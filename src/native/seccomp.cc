@@ -1,9 +1,11 @@
 #include "native/seccomp.h"
 
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
@@ -74,6 +76,31 @@ constexpr uint32_t kDenied[] = {
     SYS_fanotify_init,
     SYS_lookup_dcookie,
     SYS_nfsservctl,
+    // objects without an owner among sandboxes, which would join them and outlive them
+    SYS_shmget,
+    SYS_shmat,
+    SYS_shmctl,
+    SYS_shmdt,
+    SYS_semget,
+    SYS_semop,
+    SYS_semtimedop,
+    SYS_semctl,
+    SYS_msgget,
+    SYS_msgsnd,
+    SYS_msgrcv,
+    SYS_msgctl,
+    SYS_mq_open,
+    SYS_mq_unlink,
+    // Landlock does not look at these: names of files that cannot be read, and attributes of files
+    // anywhere
+    SYS_inotify_init1,
+    SYS_inotify_add_watch,
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_fsetxattr,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_fremovexattr,
     // favourite roads of exploits
     SYS_userfaultfd,
     SYS_io_uring_setup,
@@ -94,10 +121,34 @@ constexpr uint32_t kDenied[] = {
     SYS_sysfs,
     SYS__sysctl,
     SYS_create_module,
+    SYS_inotify_init,
     SYS_get_kernel_syms,
     SYS_query_module,
 #endif
 };
+
+// Calls that set a file's mode, and which argument it is.
+struct ModeArgument {
+  uint32_t number;
+  size_t mode;
+};
+constexpr ModeArgument kChangesMode[] = {
+    {SYS_fchmod, 1},  {SYS_fchmodat, 2},
+    {452, 2},  // fchmodat2, which Debian 12's headers do not know
+    {SYS_mknodat, 2},
+#if defined(__x86_64__)
+    {SYS_chmod, 1},   {SYS_mknod, 1},
+    {SYS_creat, 1},
+#endif
+};
+// The mode of these counts only when the argument before it says that a file is made.
+constexpr ModeArgument kMayCreate[] = {
+    {SYS_openat, 3},
+#if defined(__x86_64__)
+    {SYS_open, 2},
+#endif
+};
+constexpr uint32_t kCreates = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
 
 sock_filter load(size_t offset) {
   return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offset));
@@ -138,6 +189,23 @@ std::vector<sock_filter> subprocess_filter() {
   // behind one may be a daemon that runs containers as root. Pipes and socketpair() remain for
   // talking to one's own children.
   add({skip_unless_equal(SYS_socket, 1), refuse(EACCES)});
+  // Limits of oneself only: those of a daemon of the same user would bring it down.
+  add({skip_unless_equal(SYS_prlimit64, 4), load(argument(0)),
+       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0), refuse(EPERM), answer(SECCOMP_RET_ALLOW)});
+  // No setuid and setgid bits: a file with one, left in a host directory, would carry the user's
+  // rights out.
+  const sock_filter sets_ids = BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, S_ISUID | S_ISGID, 0, 1);
+  for (const auto& [number, mode] : kChangesMode) {
+    add({skip_unless_equal(number, 4), load(argument(mode)), sets_ids, refuse(EPERM),
+         answer(SECCOMP_RET_ALLOW)});
+  }
+  for (const auto& [number, mode] : kMayCreate) {
+    add({skip_unless_equal(number, 6), load(argument(mode - 1)),
+         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kCreates, 0, 3), load(argument(mode)), sets_ids,
+         refuse(EPERM), answer(SECCOMP_RET_ALLOW)});
+  }
+  // openat2 hides its mode behind a pointer; programs fall back to openat.
+  add({skip_unless_equal(SYS_openat2, 1), refuse(ENOSYS)});
   // Typing into the terminal that the caller may have handed over.
   add({skip_unless_equal(SYS_ioctl, 5), load(argument(1)),
        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCSTI, 1, 0),

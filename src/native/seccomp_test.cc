@@ -1,5 +1,6 @@
 #include "native/seccomp.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/sched.h>
@@ -65,7 +66,8 @@ TEST(Seccomp, LetsOrdinaryWorkThrough) {
 TEST(Seccomp, RefusesWhatAnAttackerNeeds) {
   for (const int number :
        {SYS_mount, SYS_unshare, SYS_setns, SYS_ptrace, SYS_bpf, SYS_io_uring_setup, SYS_keyctl,
-        SYS_userfaultfd, SYS_perf_event_open, SYS_open_by_handle_at, SYS_init_module}) {
+        SYS_userfaultfd, SYS_perf_event_open, SYS_shmget, SYS_msgget, SYS_inotify_add_watch,
+        SYS_setxattr, SYS_open_by_handle_at, SYS_init_module}) {
     EXPECT_EQ(verdict(number), refused(EPERM)) << number;
   }
 }
@@ -81,6 +83,27 @@ TEST(Seccomp, LooksAtArgumentsWhereTheyMatter) {
   EXPECT_EQ(verdict(SYS_ioctl, 0, TCGETS), SECCOMP_RET_ALLOW);
   EXPECT_EQ(verdict(SYS_ioctl, 0, TIOCSTI), refused(EPERM));
   EXPECT_EQ(verdict(SYS_ioctl, 0, TIOCLINUX), refused(EPERM));
+}
+
+TEST(Seccomp, LetsNoSetuidFileBeMade) {
+  EXPECT_EQ(verdict(SYS_fchmod, 0, 0755), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(verdict(SYS_fchmod, 0, 04755), refused(EPERM));
+  EXPECT_EQ(verdict(SYS_chmod, 0, 02755), refused(EPERM));
+  seccomp_data data{};
+  data.arch = AUDIT_ARCH_X86_64;
+  data.nr = SYS_openat;
+  data.args[2] = O_RDONLY;
+  data.args[3] = 04755;  // means nothing when no file is made
+  EXPECT_EQ(evaluate(subprocess_filter(), data), SECCOMP_RET_ALLOW);
+  data.args[2] = O_WRONLY | O_CREAT;
+  EXPECT_EQ(evaluate(subprocess_filter(), data), refused(EPERM));
+  data.args[3] = 0644;
+  EXPECT_EQ(evaluate(subprocess_filter(), data), SECCOMP_RET_ALLOW);
+}
+
+TEST(Seccomp, LeavesTheLimitsOfOthersAlone) {
+  EXPECT_EQ(verdict(SYS_prlimit64, 0), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(verdict(SYS_prlimit64, 4711), refused(EPERM));
 }
 
 TEST(Seccomp, KillsForeignArchitectures) {

@@ -81,7 +81,7 @@ std::string Endpoint::key() const {
 std::string Endpoint::host_header() const {
   if (kind == Kind::unix_socket) return "localhost";
   const bool bracketed = host.find(':') != std::string::npos;
-  const std::string name = bracketed ? fmt::format("[{}]", host) : host;
+  std::string name = bracketed ? fmt::format("[{}]", host) : host;
   if (port == (kind == Kind::tls ? 443 : 80)) return name;
   return fmt::format("{}:{}", name, port);
 }

@@ -19,7 +19,7 @@ constexpr std::array<bool, 256> make_token_table() {
   for (int c = '0'; c <= '9'; ++c) table[static_cast<size_t>(c)] = true;
   for (int c = 'a'; c <= 'z'; ++c) table[static_cast<size_t>(c)] = true;
   for (int c = 'A'; c <= 'Z'; ++c) table[static_cast<size_t>(c)] = true;
-  for (const char c : std::string_view("!#$%&'*+-.^_`|~")) table[static_cast<size_t>(c)] = true;
+  for (const char c : std::string_view("!#$%&'*+-.^_`|~")) table[static_cast<uint8_t>(c)] = true;
   return table;
 }
 

@@ -1,5 +1,6 @@
 #include "store/memory_store.h"
 
+#include <algorithm>
 #include <tuple>
 
 #include <boost/asio/post.hpp>

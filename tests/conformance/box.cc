@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kKeep = 256 << 20;
 constexpr size_t kLargestProbe = 16 << 20;
+constexpr auto kLongestCheck = std::chrono::minutes(10);
 constexpr const char* kProbe = "conformance_probe";
 
 Task<Told> read_events(Process& process, ResumeFrom from) {
@@ -67,6 +68,8 @@ void stop_case(const std::string& why, const Where& where) {
 
 Box::Box(test::DriverWorld& world, SandboxSpec spec, Where where) : world_(world) {
   if (spec.id.empty()) spec.id = make_sandbox_id();
+  // A suite that is killed cannot clean up; its sandboxes then do it themselves.
+  if (spec.expires_at.count() == 0) spec.expires_at = system_clock().boot() + kLongestCheck;
   id_ = spec.id;
   sandbox_ = must(world_.run(world_.driver().create(std::move(spec))), where);
 }

@@ -1,4 +1,6 @@
 // /v1/sandboxes/{id}/files: raw bytes in and out, a piece at a time.
+#include <fmt/core.h>
+
 #include "api/body.h"
 #include "api/object_writer.h"
 #include "api/parameters.h"

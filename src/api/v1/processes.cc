@@ -33,6 +33,7 @@ void append_process(std::string& out, const ProcessInfo& info) {
   object.member("argv", info.argv);
   if (!std::ranges::all_of(info.argv, [](const auto& argument) { return is_utf8(argument); })) {
     std::vector<std::string> encoded;
+    encoded.reserve(info.argv.size());
     for (const auto& argument : info.argv) encoded.push_back(to_base64(argument));
     object.member("argv_b64", encoded);
   }

@@ -83,7 +83,8 @@ Result<StartedAgent> start_agent(int program, const AgentDescriptors& descriptor
   sigset_t all, saved;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &saved);
-  const pid_t pid = vfork();
+  // posix_spawn can neither place descriptors from aside nor give up root on the way.
+  const pid_t pid = vfork();  // NOLINT(bugprone-unsafe-functions,clang-analyzer-security*)
   if (pid == 0) become_agent(&plan);
   const int failure = errno;
   sigprocmask(SIG_SETMASK, &saved, nullptr);

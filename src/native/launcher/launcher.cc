@@ -288,6 +288,7 @@ Result<> Launcher::handle(Client& client, const Packet& packet, std::vector<Fd> 
     }
     case Operation::end_all: {
       std::vector<Box*> all;
+      all.reserve(boxes_.size());
       for (auto& [id, box] : boxes_) all.push_back(box.get());
       for (Box* box : all) destroy_box(nullptr, 0, *box);
       answer(client, packet.request, Operation::ok, {});
