@@ -94,6 +94,7 @@ Task<ApiKey> Keys::add(std::string tenant, Role role, std::optional<WallTime> ex
 
 std::vector<ApiKey> Keys::list() const {
   std::vector<ApiKey> keys;
+  keys.reserve(by_id_.size());
   for (const auto& [id, key] : by_id_) keys.push_back(key);
   std::ranges::sort(keys, {}, [](const ApiKey& key) { return std::pair(key.created_at, key.id); });
   return keys;

@@ -241,6 +241,7 @@ void FakeHost::add_orphan(const std::string& id) {
 
 std::vector<std::string> FakeHost::ids() const {
   std::vector<std::string> ids;
+  ids.reserve(boxes.size());
   for (const auto& [id, box] : boxes) ids.push_back(id);
   return ids;
 }

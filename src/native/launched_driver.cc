@@ -200,8 +200,9 @@ class LaunchedDriver final : public Driver {
     if (spec.workspace) TRY_OK(note(*spec.workspace));
     for (const auto& mount : spec.mounts) TRY_OK(note(mount));
     for (const auto& above : writable) {
+      const std::string prefix = above == "/" ? above : above + "/";
       for (const auto& below : read_only) {
-        if (below != above && !below.starts_with(above == "/" ? above : above + "/")) continue;
+        if (below != above && !below.starts_with(prefix)) continue;
         return Error(Code::unsupported,
                      below + " cannot be read-only inside of " + above + ", which is writable")
             .with_hint("make both read-only, or take a driver with a root of its own");

@@ -166,7 +166,7 @@ SandboxSpec expiring(Micros at) {
 }
 
 void a_sandbox_ends_by_itself_when_its_time_is_up(DriverWorld& world) {
-  Box box(world, expiring(system_clock().boot() + 700ms));
+  Box box(world, expiring(system_clock().boot() + 1s));
   auto process = box.start_sh("sleep 1000");
 
   const bool told = world.eventually([&] { return world.how_ended(box.id()).has_value(); });
@@ -177,28 +177,33 @@ void a_sandbox_ends_by_itself_when_its_time_is_up(DriverWorld& world) {
   EXPECT_CODE(Code::unavailable, box.try_exec(request_of({"true"})));
 }
 
+// Long enough to make one sandbox and to renew it, on a busy machine too.
+constexpr auto kSoon = 1500ms;
+
 void renew_moves_the_end(DriverWorld& world) {
-  const Micros now = system_clock().boot();
-  Box longer(world, expiring(now + 1s));
-  Box shorter(world, expiring(now + 1h));
-  Box witness(world, expiring(now + 1200ms));
+  const Micros first_end = system_clock().boot() + kSoon;
+  Box longer(world, expiring(first_end));
+  must(world.run(longer.sandbox().renew(first_end + 1h)));
+  Box shorter(world, expiring(first_end + 1h));
+  Box witness(world, expiring(first_end + 1h));
 
-  must(world.run(longer.sandbox().renew(now + 1h)));
-  must(world.run(shorter.sandbox().renew(now + 1100ms)));
+  must(world.run(shorter.sandbox().renew(first_end + 50ms)));
+  must(world.run(witness.sandbox().renew(first_end + 100ms)));
 
-  // The witness goes after the first moment of `longer` and the new one of `shorter`.
-  ASSERT_TRUE(world.eventually([&] { return world.how_ended(witness.id()).has_value(); }));
+  // The witness goes after the moment that `longer` had at first.
   ASSERT_TRUE(world.eventually([&] { return world.how_ended(shorter.id()).has_value(); }));
+  ASSERT_TRUE(world.eventually([&] { return world.how_ended(witness.id()).has_value(); }));
   EXPECT_EQ(world.how_ended(longer.id()), std::nullopt);
   EXPECT_EQ(longer.exec({"true"}).status.exit_code, 0);
 }
 
 void a_time_of_zero_is_never(DriverWorld& world) {
-  const Micros now = system_clock().boot();
-  Box forever(world, expiring(now + 700ms));
-  Box witness(world, expiring(now + 800ms));
-
+  const Micros first_end = system_clock().boot() + kSoon;
+  Box forever(world, expiring(first_end));
   must(world.run(forever.sandbox().renew(Micros(0))));
+  Box witness(world, expiring(first_end + 1h));
+
+  must(world.run(witness.sandbox().renew(first_end + 50ms)));
 
   ASSERT_TRUE(world.eventually([&] { return world.how_ended(witness.id()).has_value(); }));
   EXPECT_EQ(world.how_ended(forever.id()), std::nullopt);

@@ -21,8 +21,7 @@ std::unique_ptr<Driver> make_subprocess_driver(const Context& context) {
   can.not_protected = {
       "commands share the kernel and the user id with the host: a kernel bug is a way out",
       "the process list and the system's programs are visible to them",
-      "mode and times of the same user's files can be changed anywhere, though not their content; "
-      "so do not run it as root",
+      "mode and times of the same user's files can be changed anywhere, so do not run it as root",
       "CPU, number of processes and disk space are not limited",
       "a command that leaves its session and clears its environment can outlive a timeout, though "
       "not the sandbox",
