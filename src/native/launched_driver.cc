@@ -203,8 +203,9 @@ class LaunchedDriver final : public Driver {
       const std::string prefix = above == "/" ? above : above + "/";
       for (const auto& below : read_only) {
         if (below != above && !below.starts_with(prefix)) continue;
-        return Error(Code::unsupported,
-                     below + " cannot be read-only inside of " + above + ", which is writable")
+        std::string why = below;
+        why.append(" cannot be read-only inside of ").append(above).append(", which is writable");
+        return Error(Code::unsupported, std::move(why))
             .with_hint("make both read-only, or take a driver with a root of its own");
       }
     }

@@ -23,8 +23,7 @@ std::unique_ptr<Driver> make_subprocess_driver(const Context& context) {
       "the process list and the system's programs are visible to them",
       "mode and times of the same user's files can be changed anywhere, so do not run it as root",
       "CPU, number of processes and disk space are not limited",
-      "a command that leaves its session and clears its environment can outlive a timeout, though "
-      "not the sandbox",
+      "a command that leaves its session and clears its environment can outlive a timeout",
   };
   if (native::landlock_abi() < 6) {
     can.not_protected.emplace_back(
