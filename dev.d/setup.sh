@@ -4,7 +4,7 @@ packages_of() {
   case $1 in
     build)
       echo clang-19 libstdc++-12-dev cmake ninja-build ccache mold python3 \
-        libboost1.81-dev libboost-json1.81-dev libexpected-dev libfmt-dev libyaml-cpp-dev libcli11-dev \
+        libboost1.81-dev libboost-json1.81-dev libexpected-dev libfmt-dev libyaml-cpp-dev \
         libsqlite3-dev libssl-dev
       ;;
     test) echo libclang-rt-19-dev llvm-19 libgtest-dev libgmock-dev curl jq procps ;;
