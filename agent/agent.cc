@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,6 +18,8 @@ namespace atl::agent {
 namespace {
 
 constexpr size_t kMostConnections = 64;
+constexpr size_t kLargestFacts = 64 * 1024;
+constexpr int kLastInherited = 64;
 
 Result<std::string> read_inherited(int number, size_t limit) {
   Fd fd(number);
@@ -52,22 +55,24 @@ Agent::Agent(os::Poller poller, Jail jail, std::string token, Fd signals)
       token_(std::move(token)),
       signals_(std::move(signals)),
       listener_(native::kAgentListener),
-      processes_(poller_, jail_) {}
+      processes_(poller_, jail_, jail_.take_groups()) {}
 
 Result<std::unique_ptr<Agent>> Agent::create() {
   // Not readable and not traceable by a command that has the same uid.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return os_error("becoming a subreaper");
-  for (int fd = native::kAgentConnection;
-       fd < native::kAgentFirstMount + static_cast<int>(native::kMostMounts); ++fd) {
+  umask(022);
+  for (int fd = native::kAgentConnection; fd < kLastInherited; ++fd) {
     fcntl(fd, F_SETFD, FD_CLOEXEC);
   }
   TRY(auto encoded, read_inherited(native::kAgentConfig, native::kLargestConfig));
   TRY(auto config, native::decode_agent_config(encoded));
-  TRY(auto token, read_inherited(native::kAgentToken, native::kTokenBytes));
-  if (token.size() != native::kTokenBytes)
+  TRY(auto token, read_inherited(native::kAgentToken, kLargestFacts));
+  if (token.size() < native::kTokenBytes)
     return Error(Code::invalid_argument, "the agent's token is cut short");
-  TRY(auto jail, Jail::create(std::move(config)));
+  TRY(auto facts, native::decode_box_facts(std::string_view(token).substr(native::kTokenBytes)));
+  token.resize(native::kTokenBytes);
+  TRY(auto jail, Jail::create(std::move(config), std::move(facts)));
   TRY(auto poller, os::Poller::create());
   TRY(auto signals, take_signals());
 

@@ -2,7 +2,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +33,37 @@ Error explain(Error error, std::string_view path) {
   return std::move(error).with("'" + shown + "'");
 }
 
+// What /proc says about "self" would be said about the agent.
+Result<> refuse_proc(int fd, std::string_view path) {
+  struct statfs info{};
+  if (fstatfs(fd, &info) == 0 && info.f_type == PROC_SUPER_MAGIC) {
+    return Error(Code::permission_denied,
+                 "'" + to_printable(path.substr(0, 200)) + "' is a file of /proc")
+        .with_hint("read it with a command in the sandbox, such as cat");
+  }
+  return {};
+}
+
+// Files made in its lifetime belong to the sandbox's user.
+class ActAs final {
+ public:
+  explicit ActAs(const FileOwner& owner) : acts_(owner.change) {
+    if (!acts_) return;
+    setfsgid(owner.gid);
+    setfsuid(owner.uid);
+  }
+  ~ActAs() {
+    if (!acts_) return;
+    setfsuid(geteuid());
+    setfsgid(getegid());
+  }
+  ActAs(const ActAs&) = delete;
+  ActAs& operator=(const ActAs&) = delete;
+
+ private:
+  bool acts_;
+};
+
 struct Parent {
   Fd directory;
   std::string name;
@@ -52,8 +86,9 @@ Result<Parent> open_parent(const FileRoots& roots, const std::string& path) {
     return Error(Code::permission_denied, located.root->path + " is read-only in this sandbox");
   }
   const std::string directory = slash == std::string::npos ? "." : relative.substr(0, slash);
-  auto fd = os::open_beneath(located.root->directory, directory, O_RDONLY | O_DIRECTORY);
+  auto fd = open_located(*located.root, directory, O_RDONLY | O_DIRECTORY);
   if (!fd) return explain(std::move(fd).error(), path);
+  TRY_OK(refuse_proc(fd->get(), path));
   return Parent{std::move(*fd), name, path};
 }
 
@@ -66,10 +101,11 @@ Result<> make_parents(const FileRoots& roots, const std::string& path) {
   for (size_t at = relative.find('/', 1); at != std::string::npos;
        at = relative.find('/', at + 1)) {
     const std::string part = relative.substr(0, at);
-    auto there = os::open_beneath(located.root->directory, part, O_PATH | O_DIRECTORY);
+    auto there = open_located(*located.root, part, O_PATH | O_DIRECTORY);
     if (there) continue;
     if (there.error().os_errno() != ENOENT) return explain(std::move(there).error(), path);
-    TRY(auto parent, open_parent(roots, located.root->path + "/" + part));
+    const std::string above = located.root->is_whole ? "/" + part : located.root->path + "/" + part;
+    TRY(auto parent, open_parent(roots, above));
     if (mkdirat(parent.directory.get(), parent.name.c_str(), 0755) != 0 && errno != EEXIST) {
       return explain(os_error("making a directory"), path);
     }
@@ -114,6 +150,11 @@ Error no_handle() { return Error(Code::invalid_argument, "no such open file"); }
 
 }  // namespace
 
+Result<Fd> open_located(const FileRoot& root, const std::string& relative, int flags) {
+  if (root.is_whole) return os::open_in_root(root.directory, relative, flags);
+  return os::open_beneath(root.directory, relative, flags);
+}
+
 Result<Located> FileRoots::locate(std::string_view path) const {
   if (path.find('\0') != std::string_view::npos) {
     return Error(Code::invalid_argument, "a path cannot hold a NUL byte");
@@ -121,13 +162,16 @@ Result<Located> FileRoots::locate(std::string_view path) const {
   if (path.size() >= kLongestPath) {
     return Error(Code::invalid_argument, "the path is longer than 4,095 bytes", ENAMETOOLONG);
   }
-  if (path.empty()) return Located{&roots_.front(), "."};
-  if (path.front() != '/') return Located{&roots_.front(), std::string(path)};
+  if (path.empty()) return Located{&roots_.front(), start_.empty() ? "." : start_};
+  if (path.front() != '/') {
+    return Located{&roots_.front(), (start_.empty() ? "" : start_ + "/") + std::string(path)};
+  }
 
   const FileRoot* best = nullptr;
   for (const auto& root : roots_) {
-    const bool under = path.starts_with(root.path) &&
-                       (path.size() == root.path.size() || path[root.path.size()] == '/');
+    const bool under =
+        root.is_whole || (path.starts_with(root.path) &&
+                          (path.size() == root.path.size() || path[root.path.size()] == '/'));
     if (under && (best == nullptr || root.path.size() > best->path.size())) best = &root;
   }
   if (best == nullptr) {
@@ -135,7 +179,7 @@ Result<Located> FileRoots::locate(std::string_view path) const {
                  "'" + to_printable(path.substr(0, 200)) + "' lies outside of the workspace")
         .with_hint("paths are relative, or begin with " + roots_.front().path);
   }
-  std::string_view rest = path.substr(best->path.size());
+  std::string_view rest = best->is_whole ? path : path.substr(best->path.size());
   while (!rest.empty() && rest.front() == '/') rest.remove_prefix(1);
   return Located{best, rest.empty() ? "." : std::string(rest)};
 }
@@ -152,7 +196,7 @@ Result<guest::Entry> FileService::stat(const std::string& path) const {
   TRY(auto located, roots_.locate(path));
   // O_PATH | O_NOFOLLOW: a link is described, not followed; the way to it still cannot leave the
   // root.
-  auto fd = os::open_beneath(located.root->directory, located.relative, O_PATH | O_NOFOLLOW);
+  auto fd = open_located(*located.root, located.relative, O_PATH | O_NOFOLLOW);
   if (!fd) return explain(std::move(fd).error(), path);
   struct stat info{};
   if (fstat(fd->get(), &info) != 0) return explain(os_error("looking at it"), path);
@@ -163,7 +207,7 @@ Result<guest::Entry> FileService::stat(const std::string& path) const {
 
 Result<std::vector<guest::Entry>> FileService::list(const std::string& path, size_t most) const {
   TRY(auto located, roots_.locate(path));
-  auto fd = os::open_beneath(located.root->directory, located.relative, O_RDONLY | O_DIRECTORY);
+  auto fd = open_located(*located.root, located.relative, O_RDONLY | O_DIRECTORY);
   if (!fd) return explain(std::move(fd).error(), path);
   const int directory = fd->get();
   std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(fd->release()), closedir);
@@ -196,6 +240,7 @@ Result<std::vector<guest::Entry>> FileService::list(const std::string& path, siz
 }
 
 Result<> FileService::mkdir(const guest::Path& request) const {
+  const ActAs user(roots_.owner());
   if (request.deep) TRY_OK(make_parents(roots_, request.path));
   TRY(auto parent, open_parent(roots_, request.path));
   if (mkdirat(parent.directory.get(), parent.name.c_str(), 0755) == 0) return {};
@@ -246,11 +291,11 @@ Result<guest::OpenedFile> FileService::open_read(const std::string& path) {
   if (open_.size() >= kMostOpenFiles) return Error(Code::resource_exhausted, "too many open files");
   TRY(auto located, roots_.locate(path));
   // Non-blocking, so that a FIFO put in the file's place cannot hold the agent.
-  auto fd =
-      os::open_beneath(located.root->directory, located.relative, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  auto fd = open_located(*located.root, located.relative, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!fd) return explain(std::move(fd).error(), path);
   struct stat info{};
   if (fstat(fd->get(), &info) != 0) return explain(os_error("looking at it"), path);
+  TRY_OK(refuse_proc(fd->get(), path));
   if (S_ISDIR(info.st_mode))
     return Error(Code::invalid_argument, "'" + to_printable(path) + "' is a directory", EISDIR);
   if (!S_ISREG(info.st_mode)) {
@@ -279,6 +324,7 @@ Result<> FileService::read(const guest::ReadFile& request, std::string& out) con
 }
 
 Result<guest::OpenedFile> FileService::open_write(const guest::Path& request) {
+  const ActAs user(roots_.owner());
   if (open_.size() >= kMostOpenFiles) return Error(Code::resource_exhausted, "too many open files");
   if (request.deep) TRY_OK(make_parents(roots_, request.path));
   TRY(auto parent, open_parent(roots_, request.path));

@@ -22,6 +22,13 @@ struct FileRoot {
   std::string path;    // as clients write it, without a trailing slash
   int directory = -1;  // not owned
   bool writable = false;
+  bool is_whole = false;  // the sandbox's own root: links are followed inside it
+};
+
+// Whose files the service makes; who asks for them may read and write what root inside may.
+struct FileOwner {
+  uint32_t uid = 0, gid = 0;
+  bool change = false;
 };
 
 // A path taken apart: the root that it lies under, and the rest, relative.
@@ -30,16 +37,23 @@ struct Located {
   std::string relative;  // "." for the root itself
 };
 
+// Opens what was located, never outside of its root.
+Result<Fd> open_located(const FileRoot& root, const std::string& relative, int flags);
+
 class FileRoots final {
  public:
-  // The first root is where relative paths begin.
-  explicit FileRoots(std::vector<FileRoot> roots) : roots_(std::move(roots)) {}
+  // Relative paths begin at `start` in the first root.
+  explicit FileRoots(std::vector<FileRoot> roots, std::string start = "", FileOwner owner = {})
+      : roots_(std::move(roots)), start_(std::move(start)), owner_(owner) {}
 
   Result<Located> locate(std::string_view path) const;
-  const FileRoot& workspace() const { return roots_.front(); }
+  const FileRoot& first() const { return roots_.front(); }
+  const FileOwner& owner() const { return owner_; }
 
  private:
   std::vector<FileRoot> roots_;
+  std::string start_;
+  FileOwner owner_;
 };
 
 // The open files of one connection; they close with it, and an upload that was not committed leaves

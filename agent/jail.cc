@@ -12,9 +12,6 @@
 namespace atl::agent {
 namespace {
 
-// The same wherever the agent runs; nothing of the host's own environment reaches a command.
-constexpr const char* kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
 constexpr const char* kSystemDirectories[] = {"/usr",   "/bin",   "/sbin",  "/lib",
                                               "/lib32", "/lib64", "/libx32"};
 
@@ -85,15 +82,24 @@ Result<native::LandlockRules> make_landlock(const native::AgentConfig& config) {
 
 }  // namespace
 
-Jail::Jail(native::AgentConfig config, std::vector<FileRoot> roots, std::string workspace,
-           std::string temporary)
+Jail::Jail(native::AgentConfig config, native::BoxFacts facts, FileRoots roots,
+           std::string workspace, std::string temporary)
     : config_(std::move(config)),
+      facts_(std::move(facts)),
       roots_(std::move(roots)),
       workspace_(std::move(workspace)),
       home_(config_.workspace_writable ? workspace_ : temporary),
       temporary_(std::move(temporary)) {}
 
-Result<Jail> Jail::create(native::AgentConfig config) {
+Result<Jail> Jail::create(native::AgentConfig config, native::BoxFacts facts) {
+  if (facts.boxed != (config.confinement == native::Confinement::box)) {
+    return Error(Code::invalid_argument, "launcher and driver do not mean the same sandbox");
+  }
+  return facts.boxed ? create_box(std::move(config), std::move(facts))
+                     : create_plain(std::move(config), std::move(facts));
+}
+
+Result<Jail> Jail::create_plain(native::AgentConfig config, native::BoxFacts facts) {
   TRY(auto workspace, os::path_of(native::kAgentWorkspace));
   TRY(auto temporary, os::path_of(native::kAgentTemporary));
   // Without a root of its own the workspace has two names: the one that is the same on every
@@ -105,7 +111,9 @@ Result<Jail> Jail::create(native::AgentConfig config) {
     roots.push_back({config.mounts[i].guest_path, native::kAgentFirstMount + static_cast<int>(i),
                      config.mounts[i].writable});
   }
-  Jail jail(std::move(config), std::move(roots), std::move(workspace), std::move(temporary));
+  Jail jail(std::move(config), std::move(facts), FileRoots(std::move(roots)), std::move(workspace),
+            std::move(temporary));
+  jail.start_directory_ = native::kAgentWorkspace;
 
   if (jail.config_.confinement == native::Confinement::process) {
     TRY(jail.landlock_, make_landlock(jail.config_));
@@ -123,12 +131,73 @@ Result<Jail> Jail::create(native::AgentConfig config) {
   return jail;
 }
 
+Result<Jail> Jail::create_box(native::AgentConfig config, native::BoxFacts facts) {
+  int next = native::kBoxFirstDescriptor;
+  if (facts.has_id_lock) ++next;  // held, never used
+  std::vector<ExecGroups::Work> work;
+  work.reserve(facts.work_roles.size());
+  for (const uint8_t roles : facts.work_roles) work.push_back({roles, Fd(next++)});
+  const bool has_root =
+      !facts.without.has(native::Layer::root) && !facts.without.has(native::Layer::mount_namespace);
+  Fd proc_files;
+  std::vector<CopiedDirectory> copies;
+  if (has_root) {
+    proc_files = Fd(next++);
+    for (const auto& path : facts.copies) {
+      const int upper = next++;
+      copies.push_back({path, Fd(upper), Fd(next++)});
+    }
+  }
+
+  TRY(auto root, os::open_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY));
+  auto start = os::open_at(AT_FDCWD, native::kWorkspace, O_PATH | O_DIRECTORY);
+  const std::string workspace = start ? native::kWorkspace : "/tmp";
+  if (!start) start = os::open_at(AT_FDCWD, workspace, O_PATH | O_DIRECTORY);
+  if (!start) return std::move(start).error();
+  const FileOwner owner{native::kUserId, native::kUserId, !facts.rootless};
+  FileRoots roots({{"/", root.get(), true, true}}, workspace.substr(1), owner);
+  Jail jail(std::move(config), std::move(facts), std::move(roots), workspace, "/tmp");
+  jail.root_ = std::move(root);
+  jail.start_ = std::move(*start);
+  jail.start_directory_ = jail.start_.get();
+  jail.work_ = std::move(work);
+  jail.proc_files_ = std::move(proc_files);
+  jail.copies_ = std::move(copies);
+  jail.drop_capabilities_ = !jail.facts_.without.has(native::Layer::capabilities);
+  if (!jail.facts_.without.has(native::Layer::rlimits)) {
+    for (const auto& limit : jail.facts_.rlimits)
+      jail.limits_.push_back({limit.resource, {limit.value, limit.value}});
+  }
+  return jail;
+}
+
+ExecGroups Jail::take_groups() { return ExecGroups(facts_.cgroup_version, std::move(work_)); }
+
+Fd Jail::take_proc_files() { return std::move(proc_files_); }
+
+Result<User> Jail::find_user(const std::string& asked) const {
+  if (is_box() && !facts_.rootless) return agent::find_user(root_.get(), asked);
+  const uint32_t self = geteuid();
+  if (asked.empty() || asked == native::kUserName || asked == std::to_string(self)) {
+    return User{self, getegid(), native::kUserName, is_box() ? native::kHome : home_};
+  }
+  return Error(Code::unsupported, "this driver cannot run as user '" + to_printable(asked) + "'");
+}
+
 std::map<std::string, std::string> Jail::environment(
-    const std::map<std::string, std::string>& request) const {
+    const User& user, const std::map<std::string, std::string>& request) const {
   std::map<std::string, std::string> environment{
-      {"PATH", kPath},     {"HOME", home_},        {"PWD", workspace_},
-      {"LANG", "C.UTF-8"}, {"TMPDIR", temporary_}, {"ATOLL_SANDBOX_ID", config_.sandbox_id},
+      {"PATH", native::kSearchPath},
+      {"HOME", user.home},
+      {"PWD", workspace_},
+      {"LANG", "C.UTF-8"},
+      {"ATOLL_SANDBOX_ID", config_.sandbox_id},
   };
+  if (is_box()) {
+    environment.insert({{"USER", user.name}, {"LOGNAME", user.name}});
+  } else {
+    environment.emplace("TMPDIR", temporary_);
+  }
   for (const auto& [name, value] : config_.env) environment.insert_or_assign(name, value);
   for (const auto& [name, value] : request) environment.insert_or_assign(name, value);
   return environment;
@@ -144,7 +213,7 @@ Result<Fd> Jail::open_directory(const std::string& path) const {
     return fd;
   }
   TRY(auto located, roots_.locate(path));
-  auto fd = os::open_beneath(located.root->directory, located.relative, O_PATH | O_DIRECTORY);
+  auto fd = open_located(*located.root, located.relative, O_PATH | O_DIRECTORY);
   if (!fd && fd.error().os_errno() == EXDEV) {
     return Error(Code::permission_denied,
                  "working directory '" + to_printable(path) + "' leads out of the workspace");
@@ -153,12 +222,21 @@ Result<Fd> Jail::open_directory(const std::string& path) const {
   return fd;
 }
 
-void Jail::confine(native::ChildPlan& plan) const {
+void Jail::confine(native::ChildPlan& plan, const User& user) const {
   plan.limits = limits_.data();
   plan.limit_count = limits_.size();
   if (config_.confinement == native::Confinement::none) return;
-  plan.no_new_privileges = true;
   plan.drop_capabilities = drop_capabilities_;
+  if (is_box()) {
+    // The rest is around the agent already, and everybody inherits it.
+    plan.change_identity = !facts_.rootless;
+    plan.uid = user.uid;
+    plan.gid = user.gid;
+    if (user.uid == 0) plan.kept_capabilities = facts_.root_capabilities;
+    plan.inherit_descriptors = facts_.without.has(native::Layer::descriptors);
+    return;
+  }
+  plan.no_new_privileges = true;
   plan.landlock = landlock_->descriptor();
   // Pointed at here and not stored, because a Jail may be moved.
   static thread_local sock_fprog program;

@@ -8,36 +8,64 @@
 #include <string>
 #include <vector>
 
+#include "agent/exec_groups.h"
 #include "agent/files.h"
+#include "agent/users.h"
 #include "native/agent_config.h"
+#include "native/box_facts.h"
 #include "native/child/exec_child.h"
 #include "native/landlock.h"
 
 namespace atl::agent {
 
+// A directory of the host that is copied on write: what was changed, and what was there.
+struct CopiedDirectory {
+  std::string path;
+  Fd upper, lower;
+};
+
 class Jail final {
  public:
-  // Takes over the inherited descriptors of native/agent_config.h.
-  static Result<Jail> create(native::AgentConfig config);
+  // Takes over the inherited descriptors of native/agent_config.h and, in a box, of box_facts.h.
+  static Result<Jail> create(native::AgentConfig config, native::BoxFacts facts);
 
   const native::AgentConfig& config() const { return config_; }
+  const native::BoxFacts& facts() const { return facts_; }
+  bool is_box() const { return facts_.boxed; }
   const FileRoots& roots() const { return roots_; }
+  const std::vector<CopiedDirectory>& copies() const { return copies_; }
+  // Whom a command runs as; only a box has more than one.
+  Result<User> find_user(const std::string& asked) const;
   // The environment of a command: ours, the sandbox's, the request's, each over the one before.
   std::map<std::string, std::string> environment(
-      const std::map<std::string, std::string>& request) const;
+      const User& user, const std::map<std::string, std::string>& request) const;
+  // Where a command starts that names no directory.
+  int start_directory() const { return start_directory_; }
   // A directory to start in, beneath one of the roots unless nothing is confined.
   Result<Fd> open_directory(const std::string& path) const;
   // Fills in everything that confines.
-  void confine(native::ChildPlan& plan) const;
+  void confine(native::ChildPlan& plan, const User& user) const;
+  ExecGroups take_groups();
+  // The files of /proc that the agent writes; empty when there are none.
+  Fd take_proc_files();
   // False where the command's code could have forged what the agent says about it.
-  bool attests() const { return false; }
+  bool attests() const { return is_box() && !facts_.rootless; }
 
  private:
-  Jail(native::AgentConfig config, std::vector<FileRoot> roots, std::string workspace,
+  Jail(native::AgentConfig config, native::BoxFacts facts, FileRoots roots, std::string workspace,
        std::string temporary);
+  static Result<Jail> create_plain(native::AgentConfig config, native::BoxFacts facts);
+  static Result<Jail> create_box(native::AgentConfig config, native::BoxFacts facts);
 
   native::AgentConfig config_;
+  native::BoxFacts facts_;
   FileRoots roots_;
+  Fd root_;
+  Fd start_;
+  int start_directory_ = -1;
+  std::vector<ExecGroups::Work> work_;
+  Fd proc_files_;
+  std::vector<CopiedDirectory> copies_;
   std::string workspace_;
   std::string home_;
   std::string temporary_;

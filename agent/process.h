@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/exec_groups.h"
 #include "agent/ring.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -61,6 +62,7 @@ struct Process {
   Micros deadline{0};  // zero = none
   uint64_t output_limit = 0;
   std::optional<guest::ExitKind> ended_by_us;
+  std::optional<ExecGroup> group;  // where the host has cgroups and the agent is in a box
   bool reaped = false;
 
   std::vector<Subscription> subscriptions;

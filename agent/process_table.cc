@@ -89,11 +89,6 @@ Result<> check(const guest::Exec& request) {
                    "environment variable '" + to_printable(name) + "' is malformed");
     }
   }
-  if (!request.user.empty() && request.user != "user" &&
-      request.user != std::to_string(geteuid())) {
-    return Error(Code::unsupported,
-                 "this driver cannot run as user '" + to_printable(request.user) + "'");
-  }
   return {};
 }
 
@@ -120,10 +115,11 @@ Process* ProcessTable::find(uint64_t id) {
 
 Result<pid_t> ProcessTable::spawn(Process& process, const guest::Exec& request,
                                   const int (&stdio)[3]) {
-  auto environment = jail_.environment(request.env);
+  TRY(const auto user, jail_.find_user(request.user));
+  auto environment = jail_.environment(user, request.env);
   environment.insert_or_assign(kExecMark, process.mark.substr(process.mark.find('=') + 1));
   Fd opened;
-  int directory = jail_.roots().workspace().directory;
+  int directory = jail_.start_directory();
   if (!request.cwd.empty()) {
     TRY(opened, jail_.open_directory(request.cwd));
     directory = opened.get();
@@ -147,9 +143,18 @@ Result<pid_t> ProcessTable::spawn(Process& process, const guest::Exec& request,
   plan.environment = variable_pointers.data();
   std::copy(std::begin(stdio), std::end(stdio), std::begin(plan.stdio));
   plan.directory = directory;
-  jail_.confine(plan);
+  jail_.confine(plan, user);
+  if (groups_.available()) {
+    TRY(process.group, groups_.make(process.id));
+    plan.joins = process.group->joins().data();
+    plan.join_count = process.group->joins().size();
+  }
 
   auto pid = native::spawn_child(plan);
+  if (!pid && process.group) {
+    groups_.give_back(std::move(*process.group));
+    process.group.reset();
+  }
   if (pid || plan.failed_at != native::ChildStage::exec) {
     if (!pid && pid.error().code() == Code::too_large) {
       return std::move(pid).error().with_hint(
@@ -493,14 +498,22 @@ Result<> ProcessTable::signal(uint64_t id, int number) {
   if (process->reaped) return Error(Code::conflict, "the process has ended");
   if (number < 1 || number > 64) return Error(Code::invalid_argument, "no such signal");
   if (number == SIGKILL) process->ended_by_us = guest::ExitKind::killed;
-  signal_tree(process->pid, process->mark, number);
+  send(*process, number);
   return {};
 }
 
 void ProcessTable::kill(Process& process, guest::ExitKind why) {
   if (process.reaped) return;
   if (!process.ended_by_us) process.ended_by_us = why;
-  signal_tree(process.pid, process.mark, SIGKILL);
+  send(process, SIGKILL);
+}
+
+void ProcessTable::send(Process& process, int signal) {
+  if (process.group) {
+    process.group->signal(signal);
+  } else {
+    signal_tree(process.pid, process.mark, signal);
+  }
 }
 
 guest::ProcessRow ProcessTable::row_of(const Process& process) const {
@@ -532,8 +545,8 @@ std::vector<guest::ProcessRow> ProcessTable::rows() const {
 }
 
 guest::Stats ProcessTable::stats() const {
-  guest::Stats stats = usage_of_descendants();
-  stats.cpu_us += finished_cpu_us_;
+  guest::Stats stats = groups_.available() ? groups_.stats() : usage_of_descendants();
+  if (!groups_.available()) stats.cpu_us += finished_cpu_us_;
   stats.age_us = static_cast<uint64_t>((now() - born_).count());
   return stats;
 }
@@ -583,6 +596,17 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
   exit.cpu_user_us = micros_of(usage.ru_utime);
   exit.cpu_system_us = micros_of(usage.ru_stime);
   exit.peak_memory_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  uint64_t oom_kills = 0;
+  if (process.group) {
+    const GroupUsage used = process.group->usage();
+    exit.whole_group = true;
+    exit.cpu_user_us = used.cpu_user_us;
+    exit.cpu_system_us = used.cpu_system_us;
+    if (used.peak_memory_bytes > 0) exit.peak_memory_bytes = used.peak_memory_bytes;
+    oom_kills = used.oom_kills;
+    groups_.give_back(std::move(*process.group));
+    process.group.reset();
+  }
   exit.stdout_bytes = process.streams[0].own_end;
   exit.stderr_bytes = process.streams[1].own_end;
   if (WIFEXITED(wait_status)) {
@@ -592,6 +616,7 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
     exit.signal = WTERMSIG(wait_status);
     exit.exit_code = 128 + exit.signal;
     exit.kind = exit.signal == SIGSYS ? guest::ExitKind::policy : guest::ExitKind::signaled;
+    if (exit.signal == SIGKILL && oom_kills > 0) exit.kind = guest::ExitKind::oom;
   }
   if (process.ended_by_us) {
     exit.kind = *process.ended_by_us;
@@ -641,7 +666,12 @@ int ProcessTable::end_all() {
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
   for (;;) {
-    kill_descendants(4);
+    // The first process of a pid namespace reaches everybody in it at once, itself excepted.
+    if (jail_.is_box() && getpid() == 1) {
+      ::kill(-1, SIGKILL);
+    } else {
+      kill_descendants(4);
+    }
     reap();
     if (!has_children()) return 0;
     if (now() > give_up) return static_cast<int>(std::max<size_t>(running_.size(), 1));

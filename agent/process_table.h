@@ -16,7 +16,8 @@ namespace atl::agent {
 
 class ProcessTable final {
  public:
-  ProcessTable(os::Poller& poller, const Jail& jail) : poller_(poller), jail_(jail) {}
+  ProcessTable(os::Poller& poller, const Jail& jail, ExecGroups groups)
+      : poller_(poller), jail_(jail), groups_(std::move(groups)) {}
 
   // Starts a command and follows it on `channel`. A program that cannot be executed is a command
   // that has ended with 126 or 127, as in a shell; every other failure is an error.
@@ -60,12 +61,14 @@ class ProcessTable final {
   void watch(Process& process, int stream);
   void finish(Process& process, int wait_status, const struct rusage& usage);
   void kill(Process& process, guest::ExitKind why);
+  void send(Process& process, int signal);
   void close_stream(Process& process, int stream);
   void evict_finished();
   guest::ProcessRow row_of(const Process& process) const;
 
   os::Poller& poller_;
   const Jail& jail_;
+  ExecGroups groups_;
   uint64_t next_id_ = 1;
   std::map<uint64_t, std::unique_ptr<Process>> processes_;
   std::map<pid_t, uint64_t> running_;

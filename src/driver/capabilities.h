@@ -63,6 +63,8 @@ struct Capabilities {
   bool gpu = false;
   bool direct_stdio = false;  // the caller's own descriptors become the process's stdio
   bool own_root = false;  // the sandbox has its own file system root, in which /workspace is real
+  bool root_dir = false;  // a directory of the host can be that root
+  bool users = false;     // commands can run as any user of the sandbox, root among them
   // How a directory of the host can appear in the sandbox.
   bool host_dir_ro = false;
   bool host_dir_rw = false;
@@ -74,8 +76,8 @@ struct Capabilities {
 };
 BOOST_DESCRIBE_STRUCT(Capabilities, (),
                       (isolation, placement, limits, kill_tree, network, pause, snapshot, fork,
-                       resize, pty, watch, ports, gpu, direct_stdio, own_root, host_dir_ro,
-                       host_dir_rw, host_dir_cow, max_lifetime_s, price_per_hour, typical_start_ms,
-                       not_protected))
+                       resize, pty, watch, ports, gpu, direct_stdio, own_root, root_dir, users,
+                       host_dir_ro, host_dir_rw, host_dir_cow, max_lifetime_s, price_per_hour,
+                       typical_start_ms, not_protected))
 
 }  // namespace atl

@@ -45,6 +45,8 @@ struct SandboxSpec {
   // an empty one.
   std::optional<HostDirectory> workspace;
   std::vector<HostDirectory> mounts;
+  // The root file system itself; otherwise the driver's own.
+  std::optional<HostDirectory> root;
   // When the sandbox ends even if nobody is there to end it, on Clock::boot(); zero = never.
   Micros expires_at{0};
 };

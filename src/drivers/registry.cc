@@ -1,12 +1,18 @@
 #include "drivers/registry.h"
 
 #include "drivers/local/local_driver.h"
+#include "drivers/native/native_driver.h"
+#include "drivers/rootless/rootless_driver.h"
 #include "drivers/subprocess/subprocess_driver.h"
 
 namespace atl::drivers {
 
 std::span<const Entry> all() {
   static constexpr Entry kEntries[] = {
+      {"native", "namespaces, cgroups, seccomp and Landlock of this kernel; no image, no daemon",
+       make_native_driver},
+      {"rootless", "the same without root, as far as an ordinary user can have it",
+       make_rootless_driver},
       {"subprocess", "a process confined by Landlock, seccomp and rlimits; no root, no image",
        make_subprocess_driver},
       {"local", "the host itself, unprotected, at full speed", make_local_driver},

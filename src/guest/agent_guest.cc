@@ -23,6 +23,7 @@ ExitStatus to_status(const Exited& exited) {
   status.usage.peak_memory_bytes = exited.peak_memory_bytes;
   status.usage.stdout_bytes = exited.stdout_bytes;
   status.usage.stderr_bytes = exited.stderr_bytes;
+  status.usage.scope = exited.whole_group ? UsageScope::cgroup : UsageScope::waited;
   status.attested = exited.attested;
   return status;
 }

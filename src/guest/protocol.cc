@@ -26,7 +26,7 @@ void put(ByteWriter& writer, const Exited& message) {
   writer.u64(message.peak_memory_bytes);
   writer.u64(message.stdout_bytes);
   writer.u64(message.stderr_bytes);
-  writer.u8(message.attested ? 1 : 0);
+  writer.u8(static_cast<uint8_t>((message.attested ? 1 : 0) | (message.whole_group ? 2 : 0)));
 }
 
 // Numbers that could not be true are cut to what the host can use without surprise.
@@ -43,7 +43,9 @@ Result<Exited> take_exited(ByteReader& reader) {
   message.peak_memory_bytes = bounded();
   message.stdout_bytes = bounded();
   message.stderr_bytes = bounded();
-  message.attested = reader.u8() == 1;
+  const uint8_t flags = reader.u8();
+  message.attested = (flags & 1) != 0;
+  message.whole_group = (flags & 2) != 0;
   if (kind > static_cast<uint8_t>(ExitKind::infra)) return bad("an unknown end of a process");
   if (message.exit_code < 0 || message.exit_code > 255 || message.signal < 0 ||
       message.signal > 64) {

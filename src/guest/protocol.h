@@ -90,6 +90,8 @@ struct Exited {
   uint64_t peak_memory_bytes = 0;
   uint64_t stdout_bytes = 0, stderr_bytes = 0;
   bool attested = true;
+  bool whole_group =
+      false;  // usage counts everything that the command started, not only what was waited for
 };
 std::string encode(const Exited& message);
 Result<Exited> decode_exited(std::string_view body);

@@ -34,7 +34,7 @@ Result<AgentConfig> decode_agent_config(std::string_view bytes) {
   config.workspace_writable = reader.u8() == 1;
   config.dies_with_connection = reader.u8() == 1;
   const uint32_t mounts = reader.u32();
-  if (mounts > kMostMounts || confinement > static_cast<uint8_t>(Confinement::process)) {
+  if (mounts > kMostMounts || confinement > static_cast<uint8_t>(Confinement::box)) {
     return Error(Code::invalid_argument, "malformed agent configuration");
   }
   config.confinement = static_cast<Confinement>(confinement);

@@ -54,7 +54,7 @@ uint64_t rights_of(FileAccess access) {
     case FileAccess::read_only:
       return kReadFile | kReadDir;
     case FileAccess::device:
-      return kReadFile | kWriteFile | kTruncate | kIoctlDev;
+      return kReadFile | kReadDir | kWriteFile | kTruncate | kIoctlDev;
     case FileAccess::read_write:
       return ~0ULL;
   }
@@ -68,7 +68,12 @@ int landlock_abi() {
   return abi < 0 ? 0 : static_cast<int>(abi);
 }
 
-Result<LandlockRules> LandlockRules::create() {
+uint64_t landlock_rights(FileAccess access, int abi, bool is_directory) {
+  const uint64_t rights = rights_of(access) & handled_files(abi);
+  return is_directory ? rights : rights & kForFiles;
+}
+
+Result<LandlockRules> LandlockRules::create(LandlockTcp tcp) {
   const int abi = landlock_abi();
   if (abi < 1) {
     return Error(Code::unavailable, "the kernel does not offer Landlock")
@@ -77,7 +82,7 @@ Result<LandlockRules> LandlockRules::create() {
   RulesetAttributes attributes{handled_files(abi), 0, 0};
   size_t size = sizeof attributes.files;
   if (abi >= 4) {
-    attributes.net = kTcpBindAndConnect;
+    if (tcp == LandlockTcp::deny) attributes.net = kTcpBindAndConnect;
     size += sizeof attributes.net;
   }
   if (abi >= 6) {
@@ -93,8 +98,7 @@ Result<> LandlockRules::allow(int directory_or_file, FileAccess access) {
   struct stat info{};
   if (fstat(directory_or_file, &info) != 0) return os_error("looking at a path for Landlock");
   PathBeneath rule{};
-  rule.allowed = rights_of(access) & handled_files(abi_);
-  if (!S_ISDIR(info.st_mode)) rule.allowed &= kForFiles;
+  rule.allowed = landlock_rights(access, abi_, S_ISDIR(info.st_mode));
   rule.parent = directory_or_file;
   if (syscall(SYS_landlock_add_rule, ruleset_.get(), kRulePathBeneath, &rule, 0) != 0) {
     return os_error("adding a Landlock rule");

@@ -24,19 +24,26 @@ enum class FileAccess : uint8_t {
   device,      // read and write one existing node
 };
 
+enum class LandlockTcp : uint8_t { deny, leave };
+
+// The kernel's bits for `access`, of those that this ABI knows. A file takes fewer than a
+// directory.
+uint64_t landlock_rights(FileAccess access, int abi, bool is_directory);
+
 // A set of rules, built once and applied to each child by the descriptor (landlock_restrict_self in
 // child/).
 class LandlockRules final {
  public:
-  // Denies every access that the kernel can control; TCP too, and signals and abstract sockets to
-  // the outside.
-  static Result<LandlockRules> create();
+  // Denies every access to files that the kernel can control, signals and abstract sockets to the
+  // outside, and TCP where there is no network namespace that does it better.
+  static Result<LandlockRules> create(LandlockTcp tcp = LandlockTcp::deny);
 
   Result<> allow(int directory_or_file, FileAccess access);
   // A path that does not exist on this host is skipped.
   Result<> allow_if_present(const std::string& path, FileAccess access);
 
   int descriptor() const { return ruleset_.get(); }
+  int abi() const { return abi_; }
 
  private:
   LandlockRules(Fd ruleset, int abi) : ruleset_(std::move(ruleset)), abi_(abi) {}

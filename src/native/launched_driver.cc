@@ -26,6 +26,14 @@ Result<Fd> memory_file(const std::string& bytes) {
   return fd;
 }
 
+CgroupLimits limits_of(const Resources& resources) {
+  CgroupLimits limits;
+  if (resources.memory_mb) limits.memory_bytes = static_cast<uint64_t>(*resources.memory_mb) << 20;
+  if (resources.cpu) limits.cpu_millis = static_cast<uint32_t>(*resources.cpu * 1000);
+  if (resources.pids) limits.pids = static_cast<uint64_t>(*resources.pids);
+  return limits;
+}
+
 // Which sandboxes' agents live, as far as the launcher has told, and when their time is up (zero =
 // never, or not known). Shared by the driver and its handles.
 using LiveSet = std::map<std::string, Micros>;
@@ -33,10 +41,11 @@ using LiveSet = std::map<std::string, Micros>;
 class LaunchedSandbox final : public Sandbox {
  public:
   LaunchedSandbox(asio::any_io_executor executor, LauncherClient& launcher, std::string id,
-                  std::shared_ptr<LiveSet> live, net::StreamPtr first)
+                  bool boxed, std::shared_ptr<LiveSet> live, net::StreamPtr first)
       : executor_(executor),
         launcher_(launcher),
         id_(std::move(id)),
+        boxed_(boxed),
         live_(std::move(live)),
         first_(std::move(first)),
         guest_(executor, [this] { return open_stream(); }) {}
@@ -44,6 +53,23 @@ class LaunchedSandbox final : public Sandbox {
   const std::string& id() const override { return id_; }
   bool is_running() const override { return live_->contains(id_); }
   guest::AgentGuest& guest() override { return guest_; }
+
+  Task<> pause() override {
+    if (!boxed_) co_return co_await Sandbox::pause();
+    co_return co_await launcher_.pause(id_);
+  }
+  Task<> resume() override {
+    if (!boxed_) co_return co_await Sandbox::resume();
+    co_return co_await launcher_.resume(id_);
+  }
+  Task<> resize(Resources resources) override {
+    if (!boxed_) co_return co_await Sandbox::resize(std::move(resources));
+    if (resources.disk_mb) {
+      co_return Error(Code::unsupported, "the disk of a running sandbox cannot be resized");
+    }
+    ResizeRequest request{id_, limits_of(resources)};
+    co_return co_await launcher_.resize(std::move(request));
+  }
 
   Task<SandboxStats> stats() override { co_return co_await guest_.stats(); }
   // The agent stays: it keeps the environment, which is stored nowhere else.
@@ -77,6 +103,7 @@ class LaunchedSandbox final : public Sandbox {
   asio::any_io_executor executor_;
   LauncherClient& launcher_;
   const std::string id_;
+  const bool boxed_;
   std::shared_ptr<LiveSet> live_;
   net::StreamPtr first_;
   guest::AgentGuest guest_;
@@ -98,24 +125,58 @@ class LaunchedDriver final : public Driver {
       auto rules = LandlockRules::create();
       if (!rules) co_return std::move(rules).error();
     }
-    CO_TRY_OK(co_await launcher_.hello());
-    co_return options_.capabilities;
+    CO_TRY(const auto hello, co_await launcher_.hello());
+    if (!is_box()) co_return options_.capabilities;
+    const auto& boxes = hello.boxes;
+    if (boxes.rootless != options_.rootless) {
+      if (options_.rootless) {
+        co_return Error(Code::unavailable, "Atoll runs as root here, and native is stronger")
+            .with_hint("use --driver native, or start atoll as another user");
+      }
+      co_return Error(Code::unavailable, "it needs a launcher that runs as root")
+          .with_hint(
+              "start atoll as root (atoll serve drops to its own user), or use --driver "
+              "rootless");
+    }
+    if (!boxes.available) co_return Error(Code::unavailable, boxes.reason).with_hint(boxes.hint);
+    Capabilities can = options_.capabilities;
+    const auto enforced = [&](uint8_t role) {
+      return (boxes.cgroup_roles & role) != 0 ? Limit::enforced : Limit::none;
+    };
+    const bool grouped = boxes.cgroup_version != CgroupVersion::none;
+    can.limits.cpu = enforced(kRoleCpu);
+    can.limits.memory = grouped ? enforced(kRoleMemory) : Limit::per_process;
+    can.limits.pids = Limit::enforced;
+    can.kill_tree = grouped ? KillTree::sure : KillTree::best_effort;
+    can.pause = (boxes.cgroup_roles & kRoleFreezer) != 0 ? Pause::memory : Pause::none;
+    can.resize = grouped;
+    if (!grouped) {
+      can.not_protected.push_back("processor time and the sum of memory are not limited: " +
+                                  boxes.cgroup_reason);
+    }
+    co_return can;
   }
 
   Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec) override {
-    CO_TRY(auto config, make_config(spec));
+    CO_TRY(auto config, is_box() ? make_box_config(spec) : make_config(spec));
     CO_TRY(auto config_file, memory_file(encode(config)));
-    LaunchRequest request{spec.id, options_.name, static_cast<uint64_t>(spec.expires_at.count()),
-                          spec.workspace.has_value(), static_cast<uint32_t>(spec.mounts.size())};
+    LaunchRequest request{spec.id,
+                          options_.name,
+                          static_cast<uint64_t>(spec.expires_at.count()),
+                          spec.workspace.has_value(),
+                          static_cast<uint32_t>(spec.mounts.size()),
+                          {}};
+    if (is_box()) request.box = make_box_request(spec);
     std::vector<Fd> directories;
+    if (spec.root) directories.push_back(std::move(spec.root->directory));
     if (spec.workspace) directories.push_back(std::move(spec.workspace->directory));
     for (auto& mount : spec.mounts) directories.push_back(std::move(mount.directory));
     CO_TRY(auto socket, co_await launcher_.create(std::move(request), std::move(config_file),
                                                   std::move(directories)));
     CO_TRY(auto stream, net::adopt_socket(executor_, std::move(socket)));
     live_->insert_or_assign(spec.id, spec.expires_at);
-    auto sandbox =
-        std::make_unique<LaunchedSandbox>(executor_, launcher_, spec.id, live_, std::move(stream));
+    auto sandbox = std::make_unique<LaunchedSandbox>(executor_, launcher_, spec.id, is_box(), live_,
+                                                     std::move(stream));
     auto greeted = co_await sandbox->guest().greet();
     if (!greeted) {
       auto destroyed = co_await sandbox->destroy();
@@ -129,8 +190,8 @@ class LaunchedDriver final : public Driver {
   Task<std::unique_ptr<Sandbox>> attach(std::string id) override {
     CO_TRY(auto socket, co_await launcher_.connect(id));
     CO_TRY(auto stream, net::adopt_socket(executor_, std::move(socket)));
-    auto sandbox =
-        std::make_unique<LaunchedSandbox>(executor_, launcher_, id, live_, std::move(stream));
+    auto sandbox = std::make_unique<LaunchedSandbox>(executor_, launcher_, id, is_box(), live_,
+                                                     std::move(stream));
     CO_TRY_OK(co_await sandbox->guest().greet());
     live_->try_emplace(id);
     co_return std::move(sandbox);
@@ -157,7 +218,48 @@ class LaunchedDriver final : public Driver {
   }
 
  private:
+  bool is_box() const { return options_.confinement == Confinement::box; }
+
+  Result<AgentConfig> make_box_config(const SandboxSpec& spec) const {
+    AgentConfig config;
+    config.sandbox_id = spec.id;
+    config.env = spec.env;
+    config.confinement = Confinement::box;
+    config.dies_with_connection = launcher_.is_embedded();
+    if (spec.mounts.size() > kMostMounts)
+      return Error(Code::invalid_argument, "more than 16 directories");
+    return config;
+  }
+
+  static BoxRequest make_box_request(const SandboxSpec& spec) {
+    BoxRequest box;
+    const CgroupLimits limits = limits_of(spec.resources);
+    box.memory_bytes = limits.memory_bytes;
+    box.cpu_millis = limits.cpu_millis;
+    box.cpu_weight = limits.cpu_weight;
+    box.pids = limits.pids;
+    if (spec.resources.disk_mb)
+      box.disk_bytes = static_cast<uint64_t>(*spec.resources.disk_mb) << 20;
+    box.has_root = spec.root.has_value();
+    box.has_workspace = spec.workspace.has_value();
+    const auto shown = [](HostAccess access) {
+      return access == HostAccess::ro   ? ShownAs::ro
+             : access == HostAccess::rw ? ShownAs::rw
+                                        : ShownAs::cow;
+    };
+    if (spec.workspace) box.directories.push_back({kWorkspace, shown(spec.workspace->access)});
+    for (const auto& mount : spec.mounts) {
+      const std::string& path = mount.guest_path.empty() ? mount.host_path : mount.guest_path;
+      box.directories.push_back({path, shown(mount.access)});
+    }
+    return box;
+  }
+
   Result<AgentConfig> make_config(const SandboxSpec& spec) const {
+    if (spec.root) {
+      return Error(Code::unsupported, "driver " + options_.name + " has no root of its own")
+          .with_hint("take a driver that has: --driver native");
+    }
     AgentConfig config;
     config.sandbox_id = spec.id;
     config.env = spec.env;

@@ -1,5 +1,5 @@
-// A driver whose sandboxes are an agent under the launcher, confined or not: what `local` and
-// `subprocess` have in common.
+// A driver whose sandboxes are an agent under the launcher: what `local`, `subprocess`, `native`
+// and `rootless` have in common.
 #pragma once
 
 #include <memory>
@@ -15,6 +15,8 @@ struct LaunchedDriverOptions {
   std::string name;
   Confinement confinement = Confinement::process;
   Capabilities capabilities;
+  // For Confinement::box: whether it is the launcher with root's rights, or the one without.
+  bool rootless = false;
 };
 
 // `launcher` outlives the driver.

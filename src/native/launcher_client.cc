@@ -258,8 +258,8 @@ Task<> LauncherClient::Impl::ensure_connected() {
 
 Task<> LauncherClient::Impl::greet() {
   CO_TRY(auto answer,
-         co_await exchange(Operation::hello, encode(LauncherHello{kLauncherVersion, ATOLL_VERSION}),
-                           {}));
+         co_await exchange(Operation::hello,
+                           encode(LauncherHello{kLauncherVersion, ATOLL_VERSION, {}}), {}));
   CO_TRY(auto hello, decode_launcher_hello(answer.body));
   greeting = std::move(hello);
   co_return Result<>();
@@ -397,6 +397,27 @@ Task<> LauncherClient::renew(RenewRequest request) {
   const auto impl = impl_;
   std::vector<Fd> none;
   CO_TRY_OK(co_await impl->request(Operation::renew, encode(request), std::move(none)));
+  co_return Result<>();
+}
+
+Task<> LauncherClient::pause(std::string id) {
+  const auto impl = impl_;
+  std::vector<Fd> none;
+  CO_TRY_OK(co_await impl->request(Operation::pause, encode_id(id), std::move(none)));
+  co_return Result<>();
+}
+
+Task<> LauncherClient::resume(std::string id) {
+  const auto impl = impl_;
+  std::vector<Fd> none;
+  CO_TRY_OK(co_await impl->request(Operation::resume, encode_id(id), std::move(none)));
+  co_return Result<>();
+}
+
+Task<> LauncherClient::resize(ResizeRequest request) {
+  const auto impl = impl_;
+  std::vector<Fd> none;
+  CO_TRY_OK(co_await impl->request(Operation::resize, encode(request), std::move(none)));
   co_return Result<>();
 }
 

@@ -50,6 +50,9 @@ class LauncherClient final {
   Task<Fd> create(LaunchRequest request, Fd config, std::vector<Fd> directories);
   Task<Fd> connect(std::string id);
   Task<> renew(RenewRequest request);
+  Task<> pause(std::string id);
+  Task<> resume(std::string id);
+  Task<> resize(ResizeRequest request);
   // Returns once nothing of the sandbox is left.
   Task<> destroy(std::string id);
   Task<std::vector<LaunchedRow>> list();

@@ -1,6 +1,7 @@
 #include "native/launcher_protocol.h"
 
 #include "base/bytes.h"
+#include "native/agent_config.h"
 
 namespace atl::native {
 namespace {
@@ -11,6 +12,51 @@ template <typename Message>
 Result<Message> checked(const ByteReader& reader, Message message) {
   if (!reader.finish()) return malformed();
   return message;
+}
+
+void write_box(ByteWriter& writer, const BoxRequest& box) {
+  writer.u64(box.memory_bytes);
+  writer.u64(box.reserved_memory_bytes);
+  writer.u32(box.cpu_millis);
+  writer.u32(box.cpu_weight);
+  writer.u32(box.dedicated_cpus);
+  writer.u64(box.pids);
+  writer.u64(box.disk_bytes);
+  writer.u64(box.open_files);
+  writer.u8(box.allow_ptrace ? 1 : 0);
+  writer.u8(box.has_root ? 1 : 0);
+  writer.u8(box.has_workspace ? 1 : 0);
+  writer.u32(static_cast<uint32_t>(box.directories.size()));
+  for (const auto& directory : box.directories) {
+    writer.text(directory.guest_path);
+    writer.u8(static_cast<uint8_t>(directory.shown));
+  }
+}
+
+Result<BoxRequest> read_box(ByteReader& reader) {
+  BoxRequest box;
+  box.memory_bytes = reader.u64();
+  box.reserved_memory_bytes = reader.u64();
+  box.cpu_millis = reader.u32();
+  box.cpu_weight = reader.u32();
+  box.dedicated_cpus = reader.u32();
+  box.pids = reader.u64();
+  box.disk_bytes = reader.u64();
+  box.open_files = reader.u64();
+  box.allow_ptrace = reader.u8() == 1;
+  box.has_root = reader.u8() == 1;
+  box.has_workspace = reader.u8() == 1;
+  const uint32_t directories = reader.u32();
+  if (directories > kMostMounts + 1) return malformed();
+  for (uint32_t i = 0; i < directories; ++i) {
+    BoxDirectory directory;
+    directory.guest_path = reader.text();
+    const uint8_t shown = reader.u8();
+    if (shown > static_cast<uint8_t>(ShownAs::cow)) return malformed();
+    directory.shown = static_cast<ShownAs>(shown);
+    box.directories.push_back(std::move(directory));
+  }
+  return box;
 }
 
 }  // namespace
@@ -36,6 +82,14 @@ std::string encode(const LauncherHello& message) {
   ByteWriter writer;
   writer.u32(message.version);
   writer.text(message.program_version);
+  const auto& boxes = message.boxes;
+  writer.u8(boxes.available ? 1 : 0);
+  writer.u8(boxes.rootless ? 1 : 0);
+  writer.text(boxes.reason);
+  writer.text(boxes.hint);
+  writer.u8(static_cast<uint8_t>(boxes.cgroup_version));
+  writer.u8(boxes.cgroup_roles);
+  writer.text(boxes.cgroup_reason);
   return std::move(writer).bytes();
 }
 
@@ -44,6 +98,16 @@ Result<LauncherHello> decode_launcher_hello(std::string_view body) {
   LauncherHello message;
   message.version = reader.u32();
   message.program_version = reader.text();
+  auto& boxes = message.boxes;
+  boxes.available = reader.u8() == 1;
+  boxes.rootless = reader.u8() == 1;
+  boxes.reason = reader.text();
+  boxes.hint = reader.text();
+  const uint8_t cgroups = reader.u8();
+  if (cgroups > static_cast<uint8_t>(CgroupVersion::v2)) return malformed();
+  boxes.cgroup_version = static_cast<CgroupVersion>(cgroups);
+  boxes.cgroup_roles = reader.u8();
+  boxes.cgroup_reason = reader.text();
   return checked(reader, std::move(message));
 }
 
@@ -54,6 +118,8 @@ std::string encode(const LaunchRequest& message) {
   writer.u64(message.expires_at_us);
   writer.u8(message.has_workspace ? 1 : 0);
   writer.u32(message.mounts);
+  writer.u8(message.box ? 1 : 0);
+  if (message.box) write_box(writer, *message.box);
   return std::move(writer).bytes();
 }
 
@@ -65,6 +131,9 @@ Result<LaunchRequest> decode_launch(std::string_view body) {
   message.expires_at_us = reader.u64();
   message.has_workspace = reader.u8() == 1;
   message.mounts = reader.u32();
+  if (reader.u8() == 1) {
+    TRY(message.box, read_box(reader));
+  }
   return checked(reader, std::move(message));
 }
 
@@ -80,6 +149,29 @@ Result<RenewRequest> decode_renew(std::string_view body) {
   RenewRequest message;
   message.id = reader.text();
   message.expires_at_us = reader.u64();
+  return checked(reader, std::move(message));
+}
+
+std::string encode(const ResizeRequest& message) {
+  ByteWriter writer;
+  writer.text(message.id);
+  writer.u64(message.limits.memory_bytes);
+  writer.u64(message.limits.reserved_memory_bytes);
+  writer.u32(message.limits.cpu_millis);
+  writer.u32(message.limits.cpu_weight);
+  writer.u64(message.limits.pids);
+  return std::move(writer).bytes();
+}
+
+Result<ResizeRequest> decode_resize(std::string_view body) {
+  ByteReader reader(body);
+  ResizeRequest message;
+  message.id = reader.text();
+  message.limits.memory_bytes = reader.u64();
+  message.limits.reserved_memory_bytes = reader.u64();
+  message.limits.cpu_millis = reader.u32();
+  message.limits.cpu_weight = reader.u32();
+  message.limits.pids = reader.u64();
   return checked(reader, std::move(message));
 }
 

@@ -8,15 +8,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "native/plan.h"
 
 namespace atl::native {
 
-constexpr uint32_t kLauncherVersion = 1;
+constexpr uint32_t kLauncherVersion = 2;
 constexpr size_t kLargestPacket = 128 * 1024;
 constexpr size_t kListPage = 500;
 
@@ -35,6 +37,9 @@ enum class Operation : uint8_t {
   destroy,
   list,
   end_all,  // destroys every sandbox
+  pause,    // every process stands still
+  resume,
+  resize,
   ok = 64,
   error,
   ended = 128,  // event: a sandbox has ended by itself
@@ -48,9 +53,21 @@ struct Packet {
 std::string encode_packet(uint32_t request, Operation operation, std::string_view body);
 Result<Packet> decode_packet(std::string_view bytes);
 
+// Whether this launcher can make sandboxes with namespaces of their own, and what holds in them.
+struct BoxSupport {
+  bool available = false;
+  bool rootless = false;
+  std::string reason;  // why not
+  std::string hint;
+  CgroupVersion cgroup_version = CgroupVersion::none;
+  uint8_t cgroup_roles = 0;
+  std::string cgroup_reason;
+};
+
 struct LauncherHello {
   uint32_t version = 0;
   std::string program_version;
+  BoxSupport boxes;
 };
 std::string encode(const LauncherHello& message);
 Result<LauncherHello> decode_launcher_hello(std::string_view body);
@@ -61,6 +78,8 @@ struct LaunchRequest {
   uint64_t expires_at_us = 0;  // boot clock; 0 = never
   bool has_workspace = false;  // a descriptor for it follows the configuration's
   uint32_t mounts = 0;
+  // A sandbox with namespaces of its own; descriptors: configuration, [root], its directories.
+  std::optional<BoxRequest> box;
 };
 std::string encode(const LaunchRequest& message);
 Result<LaunchRequest> decode_launch(std::string_view body);
@@ -72,7 +91,14 @@ struct RenewRequest {
 std::string encode(const RenewRequest& message);
 Result<RenewRequest> decode_renew(std::string_view body);
 
-// For connect and destroy; for list it is the id after which to go on.
+struct ResizeRequest {
+  std::string id;
+  CgroupLimits limits;  // zero = stays as it is
+};
+std::string encode(const ResizeRequest& message);
+Result<ResizeRequest> decode_resize(std::string_view body);
+
+// For connect, destroy, pause and resume; for list it is the id after which to go on.
 std::string encode_id(std::string_view id);
 Result<std::string> decode_id(std::string_view body);
 

@@ -63,17 +63,30 @@ Result<> remove_contents(Fd directory, dev_t device, int depth) {
 
 }  // namespace
 
-Result<Fd> open_beneath(int directory, const std::string& path, int flags, mode_t mode) {
+namespace {
+
+Result<Fd> open_resolved(int directory, const std::string& path, int flags, mode_t mode,
+                         uint64_t resolve) {
   open_how how{};
   how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
   how.mode = mode;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  how.resolve = resolve | RESOLVE_NO_MAGICLINKS;
   for (int attempt = 0; attempt < kResolveAttempts; ++attempt) {
     const long fd = syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how);
     if (fd >= 0) return Fd(static_cast<int>(fd));
     if (errno != EAGAIN && errno != EINTR) break;
   }
   return os_error("opening", path);
+}
+
+}  // namespace
+
+Result<Fd> open_beneath(int directory, const std::string& path, int flags, mode_t mode) {
+  return open_resolved(directory, path, flags, mode, RESOLVE_BENEATH);
+}
+
+Result<Fd> open_in_root(int directory, const std::string& path, int flags, mode_t mode) {
+  return open_resolved(directory, path, flags, mode, RESOLVE_IN_ROOT);
 }
 
 Result<Fd> open_at(int directory, const std::string& path, int flags, mode_t mode) {
@@ -84,15 +97,21 @@ Result<Fd> open_at(int directory, const std::string& path, int flags, mode_t mod
 
 Result<std::string> read_file(int directory, const std::string& path, size_t limit) {
   TRY(auto fd, open_at(directory, path, O_RDONLY));
+  auto bytes = read_open_file(fd.get(), limit);
+  if (!bytes) return std::move(bytes).error().with(path);
+  return bytes;
+}
+
+Result<std::string> read_open_file(int fd, size_t limit) {
   std::string bytes;
   char buffer[4096];
   for (;;) {
-    const ssize_t got = read(fd.get(), buffer, sizeof buffer);
+    const ssize_t got = read(fd, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return os_error("reading", path);
+    if (got < 0) return os_error("reading");
     if (got == 0) return bytes;
     bytes.append(buffer, static_cast<size_t>(got));
-    if (bytes.size() > limit) return Error(Code::too_large, path + " is larger than expected");
+    if (bytes.size() > limit) return Error(Code::too_large, "the file is larger than expected");
   }
 }
 

@@ -18,10 +18,15 @@ namespace atl::os {
 // bounded number of times.
 Result<Fd> open_beneath(int directory, const std::string& path, int flags, mode_t mode = 0);
 
+// The same for a directory that is somebody's whole world: links are followed as if it were the
+// root, absolute ones too (RESOLVE_IN_ROOT).
+Result<Fd> open_in_root(int directory, const std::string& path, int flags, mode_t mode = 0);
+
 Result<Fd> open_at(int directory, const std::string& path, int flags, mode_t mode = 0);
 
 // Up to `limit` bytes; more is Code::too_large.
 Result<std::string> read_file(int directory, const std::string& path, size_t limit);
+Result<std::string> read_open_file(int fd, size_t limit);
 
 // Writes a temporary file beside it and renames: readers see the old or the new content, never a
 // part.

@@ -13,10 +13,7 @@
 
 #include <cerrno>
 
-// The child runs on a stack of its own in the parent's memory, where the sanitizers' shadow state
-// would be wrong.
-#define ATOLL_IN_CHILD \
-  __attribute__((no_sanitize("address", "undefined", "thread"), no_stack_protector))
+#include "native/child/in_child.h"
 
 namespace atl::native {
 namespace {
@@ -28,12 +25,26 @@ constexpr unsigned long kLockedBits =
     SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
     SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
-ATOLL_IN_CHILD bool drop_capabilities() {
-  if (prctl(PR_SET_SECUREBITS, kLockedBits, 0, 0, 0) != 0) return false;
+ATOLL_IN_CHILD bool drop_capabilities(uint64_t kept) {
   __user_cap_header_struct header{};
   header.version = _LINUX_CAPABILITY_VERSION_3;
-  __user_cap_data_struct none[2]{};
-  return syscall(SYS_capset, &header, none) == 0;
+  __user_cap_data_struct data[2]{};
+  if (kept == 0) {
+    if (prctl(PR_SET_SECUREBITS, kLockedBits, 0, 0, 0) != 0) return false;
+    return syscall(SYS_capset, &header, data) == 0;
+  }
+  // Uid 0 means nothing to exec here, so what is kept travels as ambient capabilities.
+  const uint64_t last = CAP_LAST_CAP;
+  for (uint64_t i = 0; i <= last; ++i) {
+    if ((kept >> i & 1) != 0) continue;
+    if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0 && errno != EINVAL) return false;
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_LOWER, i, 0, 0);
+  }
+  for (int half = 0; half < 2; ++half) {
+    const auto bits = static_cast<uint32_t>(kept >> (32 * half));
+    data[half].effective = data[half].permitted = data[half].inheritable = bits;
+  }
+  return syscall(SYS_capset, &header, data) == 0;
 }
 
 ATOLL_IN_CHILD int fail(ChildPlan* plan, ChildStage stage) {
@@ -54,6 +65,9 @@ ATOLL_IN_CHILD int child_main(void* argument) {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   setsid();
 
+  for (size_t i = 0; i < plan->join_count; ++i) {
+    if (write(plan->joins[i], "0", 1) != 1) return fail(plan, ChildStage::cgroup);
+  }
   for (int i = 0; i < 3; ++i) {
     if (dup2(plan->stdio[i], i) < 0) return fail(plan, ChildStage::stdio);
   }
@@ -65,7 +79,14 @@ ATOLL_IN_CHILD int child_main(void* argument) {
       return fail(plan, ChildStage::limits);
     }
   }
-  if (plan->drop_capabilities && !drop_capabilities()) return fail(plan, ChildStage::privileges);
+  // By system call: the library's functions would tell every thread of the agent to follow.
+  if (plan->change_identity && (syscall(SYS_setgroups, 0, nullptr) != 0 ||
+                                syscall(SYS_setresgid, plan->gid, plan->gid, plan->gid) != 0 ||
+                                syscall(SYS_setresuid, plan->uid, plan->uid, plan->uid) != 0)) {
+    return fail(plan, ChildStage::identity);
+  }
+  if (plan->drop_capabilities && !drop_capabilities(plan->kept_capabilities))
+    return fail(plan, ChildStage::privileges);
   if (plan->no_new_privileges && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     return fail(plan, ChildStage::privileges);
   }
@@ -73,7 +94,8 @@ ATOLL_IN_CHILD int child_main(void* argument) {
     return fail(plan, ChildStage::landlock);
   }
   // What the agent holds open (its socket, the workspace, other processes' pipes) ends here.
-  if (syscall(SYS_close_range, 3U, ~0U, 0U) != 0) return fail(plan, ChildStage::stdio);
+  if (!plan->inherit_descriptors && syscall(SYS_close_range, 3U, ~0U, 0U) != 0)
+    return fail(plan, ChildStage::stdio);
   if (plan->seccomp != nullptr &&
       syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, plan->seccomp) != 0) {
     return fail(plan, ChildStage::seccomp);
@@ -122,6 +144,10 @@ const char* to_text(ChildStage stage) {
   switch (stage) {
     case ChildStage::none:
       return "starting";
+    case ChildStage::cgroup:
+      return "joining the command's cgroup";
+    case ChildStage::identity:
+      return "becoming the command's user";
     case ChildStage::stdio:
       return "connecting stdin, stdout and stderr";
     case ChildStage::directory:

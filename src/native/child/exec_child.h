@@ -18,9 +18,11 @@ namespace atl::native {
 
 enum class ChildStage : int {
   none,
+  cgroup,
   stdio,
   directory,
   limits,
+  identity,
   privileges,
   landlock,
   seccomp,
@@ -37,13 +39,19 @@ struct ChildPlan {
   const char* const* programs = nullptr;  // paths to try in order, ended by nullptr
   char* const* argv = nullptr;
   char* const* environment = nullptr;
+  const int* joins = nullptr;  // cgroup.procs of the groups to be in
+  size_t join_count = 0;
   int stdio[3] = {-1, -1, -1};  // all above 2
   int directory = -1;
   const ChildLimit* limits = nullptr;
   size_t limit_count = 0;
+  bool change_identity = false;
+  uint32_t uid = 0, gid = 0;  // without further groups
   bool no_new_privileges = false;
   bool drop_capabilities = false;
-  int landlock = -1;  // ruleset, or -1
+  uint64_t kept_capabilities = 0;    // of those that are dropped otherwise
+  bool inherit_descriptors = false;  // only a weakened sandbox of the security suite
+  int landlock = -1;                 // ruleset, or -1
   const sock_fprog* seccomp = nullptr;
 
   // Told by the child.

@@ -18,6 +18,8 @@
 
 #include "base/ids.h"
 #include "native/agent_config.h"
+#include "native/box_facts.h"
+#include "native/launcher/box_maker.h"
 #include "native/launcher/leftovers.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -53,7 +55,7 @@ Result<Fd> token_pipe(const std::string& token) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return os_error("making a pipe");
   Fd read_end(ends[0]), write_end(ends[1]);
-  TRY_OK(os::write_all(write_end.get(), token));
+  TRY_OK(os::write_all(write_end.get(), token + encode(BoxFacts{})));
   return read_end;
 }
 
@@ -61,6 +63,7 @@ Result<Fd> token_pipe(const std::string& token) {
 
 struct Launcher::Client {
   Fd socket;
+  Identity peer;
   bool greeted = false;
   bool closed = false;
 };
@@ -74,6 +77,8 @@ struct Launcher::Box {
   Record record;
   Fd directory;
   Fd pidfd;
+  BoxCgroups cgroups;
+  IdRange ids;
   bool is_child = false;
   bool ending = false;
   bool expired = false;
@@ -96,12 +101,14 @@ Result<std::unique_ptr<Launcher>> Launcher::create(LauncherOptions options) {
   TRY(auto boot, os::boot_id());
   std::unique_ptr<Launcher> launcher(
       new Launcher(std::move(options), std::move(poller), std::move(boot)));
+  TRY(launcher->maker_, BoxMaker::create());
   TRY_OK(launcher->open_run_directory());
   TRY_OK(launcher->watch_signals());
   launcher->take_up_all();
   if (launcher->options_.life == LauncherLife::embedded) {
-    reclaim_abandoned_runs(launcher->options_.run_directory.get());
-    launcher->add_client(std::move(launcher->options_.client));
+    reclaim_abandoned_runs(launcher->options_.run_directory.get(),
+                           [&](const std::string& id) { launcher->remove_cgroups(id); });
+    launcher->add_client(std::move(launcher->options_.client), launcher->options_.identity);
   } else {
     TRY_OK(launcher->listen());
   }
@@ -169,9 +176,16 @@ void Launcher::take_up_all() {
       // Half made, ended, or of an earlier boot: nothing of it may stay.
       log("removing what is left of " + name + ": " + taken.error().message());
       kill_stragglers(name);
+      if (is_sandbox_id(name)) remove_cgroups(name);
       remove_directory(name);
     }
   }
+}
+
+void Launcher::remove_cgroups(const std::string& id) {
+  auto cgroups = maker_->find_cgroups(id);
+  auto removed = cgroups ? cgroups->remove() : Result<>(cgroups.error());
+  if (!removed) log("removing the cgroups of " + id + ": " + removed.error().message());
 }
 
 Result<> Launcher::take_up(const std::string& id) {
@@ -183,6 +197,9 @@ Result<> Launcher::take_up(const std::string& id) {
     return Error(Code::not_found, "its record is of an earlier boot");
   }
   TRY(box->pidfd, os::open_pidfd(box->record.pid, box->record.start_ticks));
+  if (box->record.boxed) {
+    TRY(box->cgroups, maker_->find_cgroups(id));
+  }
   TRY_OK(poller_.add(box->pidfd.get(), EPOLLIN, [this, id](uint32_t) { on_agent_ended(id); }));
   boxes_[id] = std::move(box);
   return {};
@@ -201,14 +218,16 @@ Result<> Launcher::listen() {
     if (!socket) return;
     auto peer = os::peer_of(socket->get());
     const bool allowed = peer && (peer->uid == options_.identity.uid || peer->uid == 0);
-    if (allowed && clients_.size() < kMostClients) add_client(std::move(*socket));
+    if (allowed && clients_.size() < kMostClients)
+      add_client(std::move(*socket), {peer->uid, peer->gid});
   });
 }
 
-void Launcher::add_client(Fd socket) {
+void Launcher::add_client(Fd socket, Identity peer) {
   had_client_ = true;
   auto client = std::make_unique<Client>();
   client->socket = std::move(socket);
+  client->peer = peer;
   Client* const added = client.get();
   if (poller_.add(added->socket.get(), EPOLLIN, [this, added](uint32_t) { on_client(*added); })) {
     clients_.push_back(std::move(client));
@@ -244,7 +263,8 @@ Result<> Launcher::handle(Client& client, const Packet& packet, std::vector<Fd> 
       TRY(auto hello, decode_launcher_hello(packet.body));
       if (hello.version < 1) return Error(Code::unsupported, "unknown launcher protocol");
       client.greeted = true;
-      const LauncherHello reply{std::min(hello.version, kLauncherVersion), ATOLL_VERSION};
+      const LauncherHello reply{std::min(hello.version, kLauncherVersion), ATOLL_VERSION,
+                                maker_->support()};
       answer(client, packet.request, Operation::ok, encode(reply));
       return {};
     }
@@ -258,11 +278,24 @@ Result<> Launcher::handle(Client& client, const Packet& packet, std::vector<Fd> 
     }
     case Operation::renew: {
       TRY(auto renewal, decode_renew(packet.body));
-      const auto found = boxes_.find(renewal.id);
-      if (found == boxes_.end() || found->second->ending)
-        return Error(Code::not_found, "no sandbox " + renewal.id);
-      found->second->record.expires_at = Micros(static_cast<int64_t>(renewal.expires_at_us));
-      TRY_OK(save_record(found->second->directory.get(), found->second->record));
+      TRY(Box * box, find_box(renewal.id));
+      box->record.expires_at = Micros(static_cast<int64_t>(renewal.expires_at_us));
+      TRY_OK(save_record(box->directory.get(), box->record));
+      answer(client, packet.request, Operation::ok, {});
+      return {};
+    }
+    case Operation::pause:
+    case Operation::resume: {
+      TRY(auto id, decode_id(packet.body));
+      TRY(Box * box, find_box(id));
+      TRY_OK(box->cgroups.freeze(packet.operation == Operation::pause));
+      answer(client, packet.request, Operation::ok, {});
+      return {};
+    }
+    case Operation::resize: {
+      TRY(auto resize, decode_resize(packet.body));
+      TRY(Box * box, find_box(resize.id));
+      TRY_OK(box->cgroups.set_limits(resize.limits));
       answer(client, packet.request, Operation::ok, {});
       return {};
     }
@@ -308,7 +341,9 @@ Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequ
     return Error(Code::already_exists, "sandbox " + launch.id + " exists");
   if (boxes_.size() >= kMostBoxes)
     return Error(Code::resource_exhausted, "too many sandboxes on this host");
-  const size_t expected = 1 + (launch.has_workspace ? 1 : 0) + launch.mounts;
+  const size_t expected = launch.box
+                              ? 1 + (launch.box->has_root ? 1 : 0) + launch.box->directories.size()
+                              : 1 + (launch.has_workspace ? 1 : 0) + launch.mounts;
   if (launch.mounts > kMostMounts || descriptors.size() != expected) {
     return Error(Code::invalid_argument, "the descriptors do not fit the request");
   }
@@ -325,21 +360,6 @@ Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequ
     TRY(box->directory,
         os::open_at(boxes_directory_.get(), launch.id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     const int directory = box->directory.get();
-    for (const char* name : {kWork, kTemporary}) {
-      TRY_OK(os::make_directory(directory, name, 0700));
-      if (geteuid() == 0 && options_.identity.uid != 0 &&
-          fchownat(directory, name, options_.identity.uid, options_.identity.gid,
-                   AT_SYMLINK_NOFOLLOW) != 0) {
-        return os_error("handing over the workspace");
-      }
-    }
-    Fd workspace;
-    if (launch.has_workspace) {
-      workspace = std::move(descriptors[1]);
-    } else {
-      TRY(workspace, os::open_at(directory, kWork, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    }
-    TRY(auto temporary, os::open_at(directory, kTemporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     TRY(auto listener, os::listen_at(directory, kAgentSocket, os::SocketKind::stream, 0600));
     TRY(auto ends, os::socket_pair(os::SocketKind::stream));
     box->record = {
@@ -349,19 +369,23 @@ Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequ
         0,
         0,
         random_token(),
-        Micros(static_cast<int64_t>(std::min<uint64_t>(launch.expires_at_us, INT64_MAX)))};
-    TRY(auto token, token_pipe(box->record.token));
-
-    AgentDescriptors places{ends.second.get(),
-                            listener.get(),
-                            descriptors[0].get(),
-                            token.get(),
-                            workspace.get(),
-                            temporary.get(),
-                            {}};
-    for (size_t i = expected - launch.mounts; i < expected; ++i)
-      places.mounts.push_back(descriptors[i].get());
-    TRY(auto agent, start_agent(options_.program.get(), places, options_.identity));
+        Micros(static_cast<int64_t>(std::min<uint64_t>(launch.expires_at_us, INT64_MAX))),
+        launch.box.has_value()};
+    StartedAgent agent;
+    if (launch.box) {
+      BoxOrder order{launch.id, *launch.box, {}, client.peer, options_.program.get()};
+      order.connection = ends.second.get();
+      order.listener = listener.get();
+      order.config = descriptors[0].get();
+      order.token = box->record.token;
+      for (size_t i = 1; i < expected; ++i) order.directories.push_back(std::move(descriptors[i]));
+      TRY(auto made, maker_->make(std::move(order)));
+      agent = std::move(made.agent);
+      box->cgroups = std::move(made.cgroups);
+      box->ids = std::move(made.ids);
+    } else {
+      TRY(agent, start_plain(*box, launch, descriptors, ends.second.get(), listener.get()));
+    }
     box->record.pid = agent.pid;
     box->pidfd = std::move(agent.pidfd);
     box->is_child = true;
@@ -375,6 +399,8 @@ Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequ
       if (watched) poller_.remove(box->pidfd.get());
       static_cast<void>(os::send_signal(box->pidfd, SIGKILL));
       waitpid(agent.pid, nullptr, 0);
+      static_cast<void>(box->cgroups.remove());
+      maker_->release(box->ids);
       return saved;
     }
     boxes_[id] = std::move(box);
@@ -386,13 +412,46 @@ Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequ
   return made;
 }
 
-Result<> Launcher::connect_box(Client& client, uint32_t request, const std::string& id) {
+// An agent on the host itself, confined as far as it confines its commands.
+Result<StartedAgent> Launcher::start_plain(Box& box, const LaunchRequest& launch,
+                                           std::vector<Fd>& descriptors, int connection,
+                                           int listener) {
+  const int directory = box.directory.get();
+  for (const char* name : {kWork, kTemporary}) {
+    TRY_OK(os::make_directory(directory, name, 0700));
+    if (geteuid() == 0 && options_.identity.uid != 0 &&
+        fchownat(directory, name, options_.identity.uid, options_.identity.gid,
+                 AT_SYMLINK_NOFOLLOW) != 0) {
+      return os_error("handing over the workspace");
+    }
+  }
+  Fd workspace;
+  if (launch.has_workspace) {
+    workspace = std::move(descriptors[1]);
+  } else {
+    TRY(workspace, os::open_at(directory, kWork, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  }
+  TRY(auto temporary, os::open_at(directory, kTemporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  TRY(auto token, token_pipe(box.record.token));
+  AgentDescriptors places{connection,  listener,        descriptors[0].get(),
+                          token.get(), workspace.get(), temporary.get(),
+                          {}};
+  for (size_t i = descriptors.size() - launch.mounts; i < descriptors.size(); ++i)
+    places.mounts.push_back(descriptors[i].get());
+  return start_agent(options_.program.get(), places, options_.identity);
+}
+
+Result<Launcher::Box*> Launcher::find_box(const std::string& id) {
   const auto found = boxes_.find(id);
   if (found == boxes_.end() || found->second->ending)
     return Error(Code::not_found, "no sandbox " + id);
-  TRY(auto socket,
-      os::connect_at(found->second->directory.get(), kAgentSocket, os::SocketKind::stream));
-  TRY(auto sent, os::send_some(socket.get(), found->second->record.token));
+  return found->second.get();
+}
+
+Result<> Launcher::connect_box(Client& client, uint32_t request, const std::string& id) {
+  TRY(Box * box, find_box(id));
+  TRY(auto socket, os::connect_at(box->directory.get(), kAgentSocket, os::SocketKind::stream));
+  TRY(auto sent, os::send_some(socket.get(), box->record.token));
   if (sent != kTokenBytes)
     return Error(Code::internal, "the agent's socket does not take the token");
   answer(client, request, Operation::ok, {}, socket.get());
@@ -408,8 +467,9 @@ void Launcher::begin_ending(Box& box) {
   if (box.ending) return;
   box.ending = true;
   box.kill_at = now() + kEndingPatience;
-  // The agent ends what it started, which it knows best, and then itself.
-  static_cast<void>(os::send_signal(box.pidfd, SIGTERM));
+  // The first process of a pid namespace takes all others with it; elsewhere the agent ends what it
+  // started, which it knows best, and then itself.
+  static_cast<void>(os::send_signal(box.pidfd, box.record.boxed ? SIGKILL : SIGTERM));
 }
 
 void Launcher::on_agent_ended(const std::string& id) {
@@ -424,7 +484,14 @@ void Launcher::on_agent_ended(const std::string& id) {
     left_nothing = waitpid(box.record.pid, &status, WNOHANG) == box.record.pid &&
                    WIFEXITED(status) && WEXITSTATUS(status) == kAgentLeftNothing;
   }
-  if (!left_nothing) {
+  if (box.cgroups) {
+    // With the first process of its pid namespace the kernel has ended all others.
+    if (auto removed = box.cgroups.remove(); !removed) {
+      log("removing the cgroups of " + id + ": " + removed.error().message());
+    }
+  }
+  maker_->release(box.ids);
+  if (!left_nothing && !box.record.boxed) {
     kill_stragglers(id);
     kill_inherited();
   }

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "native/launcher/agent_process.h"
+#include "native/launcher/box_maker.h"
 #include "native/launcher/record.h"
 #include "native/launcher_protocol.h"
 #include "os/poller.h"
@@ -60,12 +61,15 @@ class Launcher final {
   void take_up_all();
   Result<> watch_signals();
   Result<> listen();
-  void add_client(Fd socket);
+  void add_client(Fd socket, Identity peer);
   void on_client(Client& client);
   Result<> handle(Client& client, const Packet& packet, std::vector<Fd> descriptors);
 
   Result<> create_box(Client& client, uint32_t request, const LaunchRequest& launch,
                       std::vector<Fd> descriptors);
+  Result<StartedAgent> start_plain(Box& box, const LaunchRequest& launch,
+                                   std::vector<Fd>& descriptors, int connection, int listener);
+  Result<Box*> find_box(const std::string& id);
   Result<> connect_box(Client& client, uint32_t request, const std::string& id);
   // Answers the client once nothing is left.
   void destroy_box(Client* client, uint32_t request, Box& box);
@@ -74,6 +78,7 @@ class Launcher final {
   void kill_inherited();
   void remove_box(Box& box);
   void remove_directory(const std::string& id);
+  void remove_cgroups(const std::string& id);
   void on_removed(pid_t worker);
   void finish(Box& box);
 
@@ -87,6 +92,7 @@ class Launcher final {
   LauncherOptions options_;
   os::Poller poller_;
   std::string boot_id_;
+  std::unique_ptr<BoxMaker> maker_;
   Fd boxes_directory_;
   Fd listener_;
   Fd signals_;

@@ -32,14 +32,17 @@ std::vector<std::string> names_in(int directory) {
   return names;
 }
 
-void reclaim(int base, const std::string& name) {
+void reclaim(int base, const std::string& name,
+             const std::function<void(const std::string& id)>& remove_cgroups) {
   auto run = os::open_at(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!run || flock(run->get(), LOCK_EX | LOCK_NB) != 0) return;
   if (auto boxes =
           os::open_at(run->get(), kSandboxesDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)) {
     // The agent itself ends with its connection; its processes end with it unless it was killed.
     for (const auto& id : names_in(boxes->get())) {
-      if (is_sandbox_id(id)) kill_stragglers(id);
+      if (!is_sandbox_id(id)) continue;
+      kill_stragglers(id);
+      remove_cgroups(id);
     }
   }
   static_cast<void>(os::remove_tree(base, name));
@@ -64,13 +67,14 @@ void kill_stragglers(const std::string& sandbox_id) {
   }
 }
 
-void reclaim_abandoned_runs(int run_directory) {
+void reclaim_abandoned_runs(int run_directory,
+                            const std::function<void(const std::string& id)>& remove_cgroups) {
   auto base = os::open_at(run_directory, "..", O_RDONLY | O_DIRECTORY);
   // Somebody who makes a directory of their own, or reclaims, holds this lock; they will not need
   // us.
   if (!base || flock(base->get(), LOCK_EX | LOCK_NB) != 0) return;
   for (const auto& name : names_in(base->get())) {
-    if (name.starts_with("run-")) reclaim(base->get(), name);
+    if (name.starts_with("run-")) reclaim(base->get(), name, remove_cgroups);
   }
 }
 

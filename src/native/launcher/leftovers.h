@@ -2,6 +2,7 @@
 // launcher was killed with everything else.
 #pragma once
 
+#include <functional>
 #include <string>
 
 namespace atl::native {
@@ -12,7 +13,8 @@ void kill_stragglers(const std::string& sandbox_id);
 
 // Each embedded run holds a lock on its own directory beside the others. One that is not locked has
 // nobody left to clean up after it; this ends its processes and removes it. `run_directory` is the
-// caller's own.
-void reclaim_abandoned_runs(int run_directory);
+// caller's own; `remove_cgroups` is called for each sandbox found.
+void reclaim_abandoned_runs(int run_directory,
+                            const std::function<void(const std::string& id)>& remove_cgroups);
 
 }  // namespace atl::native

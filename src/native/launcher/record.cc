@@ -7,7 +7,7 @@
 namespace atl::native {
 namespace {
 
-constexpr uint32_t kRecordVersion = 1;
+constexpr uint32_t kRecordVersion = 2;
 constexpr size_t kLargestRecord = 4096;
 
 }  // namespace
@@ -22,6 +22,7 @@ Result<> save_record(int sandbox_directory, const Record& record) {
   writer.u64(record.start_ticks);
   writer.text(record.token);
   writer.i64(record.expires_at.count());
+  writer.u8(record.boxed ? 1 : 0);
   return os::replace_file(sandbox_directory, kRecordFile, writer.bytes(), 0600);
 }
 
@@ -37,6 +38,7 @@ Result<Record> load_record(int sandbox_directory) {
   record.start_ticks = reader.u64();
   record.token = reader.text();
   record.expires_at = Micros(reader.i64());
+  record.boxed = reader.u8() == 1;
   TRY_OK(reader.finish());
   if (version != kRecordVersion || record.pid <= 1 || record.token.size() != kTokenBytes) {
     return Error(Code::invalid_argument, "a sandbox's record is malformed");

@@ -23,6 +23,7 @@ struct Record {
   uint64_t start_ticks = 0;
   std::string token;
   Micros expires_at{0};
+  bool boxed = false;  // it has cgroups
 };
 
 constexpr const char* kRecordFile = "record";

@@ -1,0 +1,179 @@
+#include "agent/exec_groups.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "os/file.h"
+
+namespace atl::agent {
+namespace {
+
+using native::CgroupVersion;
+
+constexpr int kKillRounds = 16;
+// On v1 these trees have a group per command; the others know only `work`.
+constexpr uint8_t kPerCommand = native::kRoleMemory | native::kRolePids | native::kRoleUsage;
+
+uint64_t number_in(int directory, const char* file) {
+  const auto text = os::read_file(directory, file, 256);
+  return text ? std::strtoull(text->c_str(), nullptr, 10) : 0;
+}
+
+// "user_usec 123" in a file of several lines.
+uint64_t field_in(int directory, const char* file, std::string_view field) {
+  const auto text = os::read_file(directory, file, 8192);
+  for (const auto& line : text ? split(*text, '\n') : std::vector<std::string>()) {
+    if (line.starts_with(field) && line.size() > field.size() && line[field.size()] == ' ') {
+      return std::strtoull(line.c_str() + field.size(), nullptr, 10);
+    }
+  }
+  return 0;
+}
+
+bool write_text(int directory, const char* file, std::string_view text) {
+  auto fd = os::open_at(directory, file, O_WRONLY);
+  return fd && write(fd->get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+}  // namespace
+
+const ExecGroup::Part* ExecGroup::find(uint8_t role) const {
+  const auto found =
+      std::ranges::find_if(parts_, [&](const Part& part) { return (part.roles & role) != 0; });
+  return found == parts_.end() ? nullptr : &*found;
+}
+
+GroupUsage ExecGroup::usage() const {
+  GroupUsage usage;
+  const bool v1 = version_ == CgroupVersion::v1;
+  if (const Part* cpu = find(native::kRoleUsage)) {
+    const int directory = cpu->directory.get();
+    if (v1) {
+      usage.cpu_user_us = number_in(directory, "cpuacct.usage_user") / 1000;
+      usage.cpu_system_us = number_in(directory, "cpuacct.usage_sys") / 1000;
+    } else {
+      usage.cpu_user_us = field_in(directory, "cpu.stat", "user_usec");
+      usage.cpu_system_us = field_in(directory, "cpu.stat", "system_usec");
+    }
+  }
+  if (const Part* memory = find(native::kRoleMemory)) {
+    const int directory = memory->directory.get();
+    usage.peak_memory_bytes =
+        number_in(directory, v1 ? "memory.max_usage_in_bytes" : "memory.peak");
+    usage.oom_kills = v1 ? field_in(directory, "memory.oom_control", "oom_kill")
+                         : field_in(directory, "memory.events", "oom_kill");
+  }
+  return usage;
+}
+
+std::vector<int> ExecGroup::members() const {
+  std::vector<int> pids;
+  const Part* part = find(native::kRolePids);
+  const auto text = part ? os::read_file(part->directory.get(), "cgroup.procs", 4 << 20)
+                         : Result<std::string>("");
+  for (const auto& line : text ? split(*text, '\n') : std::vector<std::string>()) {
+    // Zero is somebody outside of our pid namespace.
+    if (const int pid = static_cast<int>(std::strtol(line.c_str(), nullptr, 10)); pid > 1)
+      pids.push_back(pid);
+  }
+  return pids;
+}
+
+void ExecGroup::signal(int number) const {
+  const Part* part = find(native::kRolePids);
+  if (part == nullptr) return;
+  if (number != SIGKILL) {
+    for (const int pid : members()) ::kill(pid, number);
+    return;
+  }
+  if (version_ == CgroupVersion::v2 && write_text(part->directory.get(), "cgroup.kill", "1"))
+    return;
+  // Nobody can fork any more, so everybody can be counted.
+  write_text(part->directory.get(), "pids.max", "0");
+  std::vector<int> seen;
+  for (int round = 0; round < kKillRounds; ++round) {
+    bool news = false;
+    for (const int pid : members()) {
+      ::kill(pid, SIGKILL);
+      if (std::ranges::find(seen, pid) != seen.end()) continue;
+      seen.push_back(pid);
+      news = true;
+    }
+    if (!news) return;
+  }
+}
+
+Result<ExecGroup> ExecGroups::make(uint64_t number) {
+  ExecGroup group;
+  group.version_ = version_;
+  group.name_ = "exec-" + std::to_string(number);
+  for (const auto& work : work_) {
+    ExecGroup::Part part;
+    part.roles = work.roles;
+    part.own = version_ == CgroupVersion::v2 || (work.roles & kPerCommand) != 0;
+    if (part.own) {
+      if (mkdirat(work.directory.get(), group.name_.c_str(), 0755) != 0 && errno != EEXIST) {
+        auto error = os_error("making the command's cgroup");
+        give_back(std::move(group));
+        return error;
+      }
+    }
+    auto directory = os::open_at(work.directory.get(), part.own ? group.name_ : ".",
+                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    auto procs = directory ? os::open_at(directory->get(), "cgroup.procs", O_WRONLY)
+                           : Result<Fd>(directory.error());
+    if (!procs) {
+      give_back(std::move(group));
+      return std::move(procs).error().with("the command's cgroup");
+    }
+    part.directory = std::move(*directory);
+    part.procs = std::move(*procs);
+    group.joins_.push_back(part.procs.get());
+    group.parts_.push_back(std::move(part));
+  }
+  return group;
+}
+
+void ExecGroups::give_back(ExecGroup group) {
+  const std::string name = group.name_;
+  group.parts_.clear();
+  if (!remove(name)) lingering_.push_back(name);
+  std::erase_if(lingering_, [this](const std::string& old) { return remove(old); });
+}
+
+bool ExecGroups::remove(const std::string& name) {
+  bool gone = true;
+  for (const auto& work : work_) {
+    if (version_ != CgroupVersion::v2 && (work.roles & kPerCommand) == 0) continue;
+    if (unlinkat(work.directory.get(), name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT)
+      gone = false;
+  }
+  return gone;
+}
+
+guest::Stats ExecGroups::stats() const {
+  guest::Stats stats;
+  const bool v1 = version_ == CgroupVersion::v1;
+  for (const auto& work : work_) {
+    const int directory = work.directory.get();
+    if ((work.roles & native::kRolePids) != 0)
+      stats.processes = number_in(directory, "pids.current");
+    if ((work.roles & native::kRoleMemory) != 0) {
+      stats.memory_bytes = number_in(directory, v1 ? "memory.usage_in_bytes" : "memory.current");
+    }
+    if ((work.roles & native::kRoleUsage) != 0) {
+      stats.cpu_us = v1 ? number_in(directory, "cpuacct.usage") / 1000
+                        : field_in(directory, "cpu.stat", "usage_usec");
+    }
+  }
+  return stats;
+}
+
+}  // namespace atl::agent

@@ -1,0 +1,77 @@
+// A control group for each command: what it used, and a sure way to end all of it.
+//
+// Made below `work`, which the launcher has handed over; see native/cgroup.h. A group lives as long
+// as anybody is in it: a command may leave children behind.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/result.h"
+#include "guest/protocol.h"
+#include "native/cgroup.h"
+
+namespace atl::agent {
+
+struct GroupUsage {
+  uint64_t cpu_user_us = 0;
+  uint64_t cpu_system_us = 0;
+  uint64_t peak_memory_bytes = 0;
+  uint64_t oom_kills = 0;
+};
+
+class ExecGroup final {
+ public:
+  // Files for the child to write "0" into.
+  const std::vector<int>& joins() const { return joins_; }
+  GroupUsage usage() const;
+  // To everybody in it. SIGKILL leaves nobody, however fast they fork.
+  void signal(int number) const;
+
+ private:
+  friend class ExecGroups;
+  struct Part {
+    uint8_t roles = 0;
+    bool own = false;  // a directory of this command's, not `work` itself
+    Fd directory;
+    Fd procs;
+  };
+  const Part* find(uint8_t role) const;
+  std::vector<int> members() const;
+
+  native::CgroupVersion version_{};
+  std::string name_;
+  std::vector<Part> parts_;
+  std::vector<int> joins_;
+};
+
+class ExecGroups final {
+ public:
+  struct Work {
+    uint8_t roles = 0;
+    Fd directory;
+  };
+  ExecGroups(native::CgroupVersion version, std::vector<Work> work)
+      : version_(version), work_(std::move(work)) {}
+
+  bool available() const { return !work_.empty(); }
+  Result<ExecGroup> make(uint64_t number);
+  // Removes the group now, or as soon as it is empty.
+  void give_back(ExecGroup group);
+  // Of everything below `work`.
+  guest::Stats stats() const;
+
+ private:
+  bool remove(const std::string& name);
+
+  native::CgroupVersion version_;
+  std::vector<Work> work_;
+  std::list<std::string> lingering_;
+};
+
+}  // namespace atl::agent

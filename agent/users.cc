@@ -1,0 +1,52 @@
+#include "agent/users.h"
+
+#include <fcntl.h>
+
+#include <charconv>
+#include <optional>
+
+#include "base/text.h"
+#include "native/plan.h"
+#include "os/file.h"
+
+namespace atl::agent {
+namespace {
+
+constexpr size_t kLargestPasswd = 1 << 20;
+constexpr uint32_t kLastId = 65'533;
+
+std::optional<uint32_t> number_of(std::string_view text) {
+  uint32_t value = 0;
+  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (trouble != std::errc() || end != text.data() + text.size() || value > kLastId + 1) return {};
+  return value;
+}
+
+}  // namespace
+
+Result<User> find_user(int root, const std::string& asked) {
+  const std::string wanted = asked.empty() ? native::kUserName : asked;
+  const auto number = number_of(wanted);
+  // A guest writes this file, so nothing in it is believed but the shape of its lines.
+  auto file = os::open_in_root(root, "etc/passwd", O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  const auto text =
+      file ? os::read_open_file(file->get(), kLargestPasswd) : Result<std::string>("");
+  for (const auto& line : text ? split(*text, '\n') : std::vector<std::string>()) {
+    const auto fields = split(line, ':');
+    if (fields.size() < 6) continue;
+    const auto uid = number_of(fields[2]);
+    const auto gid = number_of(fields[3]);
+    if (!uid || !gid) continue;
+    if (fields[0] != wanted && uid != number) continue;
+    return User{*uid, *gid, fields[0], fields[5].starts_with('/') ? fields[5] : "/"};
+  }
+  if (number) return User{*number, *number, wanted, "/"};
+  if (wanted == native::kUserName) {
+    return User{native::kUserId, native::kUserId, wanted, native::kHome};
+  }
+  if (wanted == "root") return User{0, 0, wanted, "/root"};
+  return Error(Code::not_found, "the sandbox has no user '" + to_printable(wanted) + "'")
+      .with_hint("users are in the sandbox's /etc/passwd; a number works too");
+}
+
+}  // namespace atl::agent

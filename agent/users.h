@@ -1,0 +1,21 @@
+// Who a command runs as.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace atl::agent {
+
+struct User {
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::string name;
+  std::string home;
+};
+
+// By name or number, from the sandbox's own /etc/passwd in `root`; "" is the sandbox's default
+// user. A number that is not listed is taken as it is, with the same group.
+Result<User> find_user(int root, const std::string& asked);
+
+}  // namespace atl::agent

@@ -1,0 +1,79 @@
+#include "native/box_facts.h"
+
+#include "base/bytes.h"
+
+namespace atl::native {
+namespace {
+
+constexpr size_t kMostCopies = 32;
+constexpr size_t kMostLimits = 32;
+
+}  // namespace
+
+std::string encode(const BoxFacts& facts) {
+  ByteWriter writer;
+  writer.u8(facts.boxed ? 1 : 0);
+  writer.u8(facts.rootless ? 1 : 0);
+  writer.u8(facts.has_own_root ? 1 : 0);
+  writer.u8(facts.has_id_lock ? 1 : 0);
+  writer.u32(facts.without.bits());
+  writer.u8(static_cast<uint8_t>(facts.cgroup_version));
+  writer.u32(static_cast<uint32_t>(facts.work_roles.size()));
+  for (const uint8_t roles : facts.work_roles) writer.u8(roles);
+  writer.texts(facts.copies);
+  writer.u32(static_cast<uint32_t>(facts.rlimits.size()));
+  for (const auto& limit : facts.rlimits) {
+    writer.u32(static_cast<uint32_t>(limit.resource));
+    writer.u64(limit.value);
+  }
+  writer.u64(facts.root_capabilities);
+  writer.u64(facts.memory_bytes);
+  writer.u32(facts.processors);
+  return std::move(writer).bytes();
+}
+
+Result<BoxFacts> decode_box_facts(std::string_view bytes) {
+  ByteReader reader(bytes);
+  BoxFacts facts;
+  facts.boxed = reader.u8() == 1;
+  facts.rootless = reader.u8() == 1;
+  facts.has_own_root = reader.u8() == 1;
+  facts.has_id_lock = reader.u8() == 1;
+  facts.without = LayerSet(reader.u32());
+  const uint8_t version = reader.u8();
+  const uint32_t trees = reader.u32();
+  const Error malformed(Code::invalid_argument, "malformed facts about the sandbox");
+  if (version > static_cast<uint8_t>(CgroupVersion::v2) || trees > kMostCgroupTrees)
+    return malformed;
+  facts.cgroup_version = static_cast<CgroupVersion>(version);
+  for (uint32_t i = 0; i < trees; ++i) facts.work_roles.push_back(reader.u8());
+  facts.copies = reader.texts(kMostCopies);
+  const uint32_t limits = reader.u32();
+  if (limits > kMostLimits) return malformed;
+  for (uint32_t i = 0; i < limits; ++i) {
+    const auto resource = static_cast<int>(reader.u32());
+    facts.rlimits.push_back({resource, reader.u64()});
+  }
+  facts.root_capabilities = reader.u64();
+  facts.memory_bytes = reader.u64();
+  facts.processors = reader.u32();
+  TRY_OK(reader.finish());
+  return facts;
+}
+
+BoxFacts facts_of(const Plan& plan) {
+  BoxFacts facts;
+  facts.boxed = true;
+  facts.rootless = plan.authority == Authority::rootless;
+  facts.has_own_root = plan.has_own_root;
+  facts.without = plan.without;
+  facts.cgroup_version = plan.cgroup_version;
+  for (const auto& copy : plan.copy_on_write) facts.copies.push_back(copy.guest_path);
+  facts.rlimits = plan.rlimits;
+  facts.root_capabilities = plan.root_capabilities;
+  facts.memory_bytes = plan.cgroup.memory_bytes;
+  facts.processors = plan.processors;
+  return facts;
+}
+
+}  // namespace atl::native

@@ -1,0 +1,422 @@
+#include "native/cgroup.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <sstream>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "os/file.h"
+
+namespace atl::native {
+namespace {
+
+constexpr const char* kSliceName = "atoll";
+constexpr const char* kWork = "work";
+constexpr const char* kAgent = "agent";
+constexpr const char* kSupervisor = "atoll-supervisor";
+constexpr auto kPatience = std::chrono::seconds(5);
+
+struct Mounted {
+  std::string path;
+  std::vector<std::string> controllers;  // empty for v2
+  bool v2 = false;
+};
+
+// "36 35 0:30 / /sys/fs/cgroup/memory rw,… - cgroup cgroup rw,memory"
+std::vector<Mounted> mounted_trees() {
+  std::vector<Mounted> found;
+  const auto text = os::read_file(AT_FDCWD, "/proc/self/mountinfo", 1 << 20);
+  for (const auto& line : text ? split(*text, '\n') : std::vector<std::string>()) {
+    const size_t dash = line.find(" - ");
+    if (dash == std::string::npos) continue;
+    const auto left = split(line.substr(0, dash), ' ');
+    const auto right = split(line.substr(dash + 3), ' ');
+    if (left.size() < 5 || right.size() < 3) continue;
+    if (right[0] == "cgroup2") found.push_back({left[4], {}, true});
+    if (right[0] == "cgroup") found.push_back({left[4], split(right[2], ','), false});
+  }
+  return found;
+}
+
+// Where this process is in a tree, "/" at its top: "4:memory:/a/b", "0::/a/b".
+std::string own_place(const std::string& controller) {
+  const auto text = os::read_file(AT_FDCWD, "/proc/self/cgroup", 64 << 10);
+  for (const auto& line : text ? split(*text, '\n') : std::vector<std::string>()) {
+    const auto parts = split(line, ':');
+    if (parts.size() < 3) continue;
+    const auto names = split(parts[1], ',');
+    const bool here =
+        controller.empty() ? parts[0] == "0" : std::ranges::find(names, controller) != names.end();
+    if (here && parts[2].find("..") == std::string::npos) return parts[2] == "/" ? "" : parts[2];
+  }
+  return "";
+}
+
+bool is_writable(const std::string& path) { return access(path.c_str(), W_OK) == 0; }
+
+bool contains_word(const std::string& text, std::string_view word) {
+  std::istringstream words(text);
+  for (std::string found; words >> found;) {
+    if (found == word) return true;
+  }
+  return false;
+}
+
+Result<> write_value(int directory, const std::string& file, std::string_view value) {
+  TRY(auto fd, os::open_at(directory, file, O_WRONLY));
+  if (write(fd.get(), value.data(), value.size()) != static_cast<ssize_t>(value.size())) {
+    return os_error("writing " + std::string(value) + " to", file);
+  }
+  return {};
+}
+
+Result<Fd> open_directory(int parent, const std::string& name) {
+  return os::open_at(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+}
+
+Result<Fd> make_group(int parent, const std::string& name) {
+  if (mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST) {
+    return os_error("making the cgroup", name);
+  }
+  return open_directory(parent, name);
+}
+
+std::vector<std::string> subgroups(int directory) {
+  std::vector<std::string> names;
+  auto copy = os::open_at(directory, ".", O_RDONLY | O_DIRECTORY);
+  if (!copy) return names;
+  std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(copy->release()), closedir);
+  while (const dirent* entry = stream ? readdir(stream.get()) : nullptr) {
+    const std::string name = entry->d_name;
+    if (entry->d_type == DT_DIR && name != "." && name != "..") names.push_back(name);
+  }
+  return names;
+}
+
+void kill_members(int directory) {
+  const auto text = os::read_file(directory, "cgroup.procs", 4 << 20);
+  for (const auto& line : text ? split(*text, '\n') : std::vector<std::string>()) {
+    if (const long pid = std::strtol(line.c_str(), nullptr, 10); pid > 1) {
+      kill(static_cast<pid_t>(pid), SIGKILL);
+    }
+  }
+}
+
+// Removes `name` in `parent` and everything below, ending who is in it.
+Result<> remove_group(int parent, const std::string& name, Micros give_up) {
+  auto group = open_directory(parent, name);
+  if (!group) {
+    if (group.error().os_errno() == ENOENT) return {};
+    return std::move(group).error();
+  }
+  for (const auto& below : subgroups(group->get())) {
+    TRY_OK(remove_group(group->get(), below, give_up));
+  }
+  for (;;) {
+    if (unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+    if (errno != EBUSY || system_clock().boot() > give_up) {
+      return os_error("removing the cgroup", name);
+    }
+    // The dying are counted until they are reaped; the kernel tells nobody on v1.
+    kill_members(group->get());
+    poll(nullptr, 0, 1);
+  }
+}
+
+std::string decimal(uint64_t value) { return std::to_string(value); }
+
+}  // namespace
+
+CgroupSlice CgroupSlice::probe() {
+  CgroupSlice slice;
+  const auto mounts = mounted_trees();
+  const auto v1_mount = [&](std::string_view controller) -> const Mounted* {
+    for (const auto& mount : mounts) {
+      if (!mount.v2 && std::ranges::find(mount.controllers, controller) != mount.controllers.end())
+        return &mount;
+    }
+    return nullptr;
+  };
+
+  if (v1_mount("memory") != nullptr && v1_mount("pids") != nullptr) {
+    constexpr struct {
+      const char* controller;
+      uint8_t role;
+    } kWanted[] = {{"memory", kRoleMemory},
+                   {"pids", kRolePids},
+                   {"cpu", kRoleCpu},
+                   {"cpuacct", kRoleUsage},
+                   {"freezer", kRoleFreezer}};
+    for (const auto& wanted : kWanted) {
+      const Mounted* mount = v1_mount(wanted.controller);
+      if (mount == nullptr) continue;
+      const std::string base = mount->path + own_place(wanted.controller);
+      if (!is_writable(base)) continue;
+      const std::string path = base + "/" + kSliceName;
+      const auto same = std::ranges::find(slice.trees_, path, &CgroupTree::path);
+      if (same != slice.trees_.end()) {
+        same->roles |= wanted.role;
+      } else {
+        slice.trees_.push_back({wanted.role, path, Fd()});
+      }
+      slice.roles_ |= wanted.role;
+    }
+    if (const Mounted* cpuset = v1_mount("cpuset"))
+      slice.cpuset_ = cpuset->path + own_place("cpuset");
+    slice.version_ = slice.trees_.empty() ? CgroupVersion::none : CgroupVersion::v1;
+    if (slice.trees_.empty()) slice.reason_ = "the cgroup directories are not writable";
+    return slice;
+  }
+
+  const auto unified = std::ranges::find_if(mounts, [](const Mounted& m) { return m.v2; });
+  if (unified == mounts.end()) {
+    slice.reason_ = "no cgroup file system is mounted";
+    return slice;
+  }
+  // A place of our own that was delegated to us, or the top.
+  const std::string own = unified->path + own_place("");
+  char delegated[4];
+  const bool is_ours = getxattr(own.c_str(), "user.delegate", delegated, sizeof delegated) == 1 ||
+                       getxattr(own.c_str(), "trusted.delegate", delegated, sizeof delegated) == 1;
+  const std::string base = is_ours && own != unified->path ? own : unified->path;
+  const auto controllers = os::read_file(AT_FDCWD, base + "/cgroup.controllers", 4096);
+  if (!is_writable(base) || !is_writable(base + "/cgroup.subtree_control")) {
+    slice.reason_ = "the cgroup " + base + " is not delegated to this user";
+    return slice;
+  }
+  if (!controllers || !contains_word(*controllers, "memory") ||
+      !contains_word(*controllers, "pids")) {
+    slice.reason_ = "the controllers memory and pids are not available in " + base;
+    return slice;
+  }
+  slice.version_ = CgroupVersion::v2;
+  slice.roles_ = kRoleMemory | kRolePids | kRoleUsage | kRoleFreezer;
+  if (contains_word(*controllers, "cpu")) slice.roles_ |= kRoleCpu;
+  if (contains_word(*controllers, "cpuset")) slice.cpuset_ = base;
+  slice.trees_.push_back({slice.roles_, base + "/" + kSliceName, Fd()});
+  return slice;
+}
+
+Result<> CgroupSlice::open() {
+  for (auto& tree : trees_) {
+    const std::string base = tree.path.substr(0, tree.path.rfind('/'));
+    if (version_ == CgroupVersion::v2) {
+      TRY(auto top, os::open_at(AT_FDCWD, base, O_RDONLY | O_DIRECTORY));
+      std::string wanted = "+memory +pids";
+      if ((roles_ & kRoleCpu) != 0) wanted += " +cpu";
+      if (!cpuset_.empty()) wanted += " +cpuset";
+      auto handed = write_value(top.get(), "cgroup.subtree_control", wanted);
+      if (!handed && handed.error().os_errno() == EBUSY) {
+        // Processes and controllers cannot share a group: we step down, as do those beside us.
+        TRY(auto aside, make_group(top.get(), kSupervisor));
+        const auto members = os::read_file(top.get(), "cgroup.procs", 1 << 20);
+        for (const auto& pid : members ? split(*members, '\n') : std::vector<std::string>()) {
+          if (!pid.empty()) static_cast<void>(write_value(aside.get(), "cgroup.procs", pid));
+        }
+        handed = write_value(top.get(), "cgroup.subtree_control", wanted);
+      }
+      if (!handed) return std::move(handed).error().with("handing controllers down from " + base);
+    }
+    if (mkdir(tree.path.c_str(), 0755) != 0 && errno != EEXIST) {
+      return os_error("making the cgroup", tree.path);
+    }
+    TRY(tree.slice, os::open_at(AT_FDCWD, tree.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    if (version_ == CgroupVersion::v2) {
+      std::string wanted = "+memory +pids";
+      if ((roles_ & kRoleCpu) != 0) wanted += " +cpu";
+      TRY_OK(write_value(tree.slice.get(), "cgroup.subtree_control", wanted));
+    }
+  }
+  return {};
+}
+
+void CgroupSlice::remove_if_empty() {
+  for (auto& tree : trees_) {
+    tree.slice.close();
+    rmdir(tree.path.c_str());
+  }
+}
+
+Result<BoxCgroups> BoxCgroups::create(const CgroupSlice& slice, const std::string& id,
+                                      uid_t owner) {
+  BoxCgroups box;
+  box.version_ = slice.version();
+  box.id_ = id;
+  const auto make = [&]() -> Result<> {
+    for (const auto& tree : slice.trees()) {
+      TRY(auto copy, tree.slice.duplicate());
+      box.places_.push_back({tree.roles, std::move(copy)});
+      TRY(auto group, make_group(tree.slice.get(), id));
+      if (box.version_ == CgroupVersion::v1) {
+        TRY(auto join, os::open_at(group.get(), "cgroup.procs", O_WRONLY));
+        TRY(auto work, make_group(group.get(), kWork));
+        box.joins_.push_back(std::move(join));
+        box.work_.push_back({tree.roles, std::move(work)});
+      } else {
+        TRY(auto first, os::open_at(group.get(), "cgroup.procs", O_WRONLY));
+        TRY(auto agent, make_group(group.get(), kAgent));
+        TRY(auto second, os::open_at(agent.get(), "cgroup.procs", O_WRONLY));
+        TRY(box.hand_down_, os::open_at(group.get(), "cgroup.subtree_control", O_WRONLY));
+        TRY(auto work, make_group(group.get(), kWork));
+        box.joins_.push_back(std::move(first));
+        box.joins_.push_back(std::move(second));
+        box.work_.push_back({tree.roles, std::move(work)});
+        // Moving a process needs the right to write where source and destination meet.
+        if (fchownat(group.get(), "cgroup.procs", owner, owner, 0) != 0) {
+          return os_error("handing over the cgroup");
+        }
+      }
+    }
+    return {};
+  };
+  if (auto made = make(); !made) {
+    static_cast<void>(box.remove());
+    return std::move(made).error();
+  }
+  return box;
+}
+
+Result<BoxCgroups> BoxCgroups::find(const CgroupSlice& slice, const std::string& id) {
+  BoxCgroups box;
+  box.version_ = slice.version();
+  box.id_ = id;
+  for (const auto& tree : slice.trees()) {
+    TRY(auto copy, tree.slice.duplicate());
+    box.places_.push_back({tree.roles, std::move(copy)});
+    if (auto work = os::open_at(tree.slice.get(), id + "/" + kWork, O_RDONLY | O_DIRECTORY)) {
+      box.work_.push_back({tree.roles, std::move(*work)});
+    }
+  }
+  return box;
+}
+
+Result<> BoxCgroups::finish(uid_t owner) {
+  joins_.clear();
+  hand_down_.close();
+  for (const auto& work : work_) {
+    const int directory = work.directory.get();
+    if (version_ == CgroupVersion::v2) {
+      TRY_OK(write_value(directory, "cgroup.subtree_control", "+memory +pids"));
+    }
+    if (fchown(directory, owner, owner) != 0 ||
+        fchownat(directory, "cgroup.procs", owner, owner, 0) != 0) {
+      return os_error("handing over the cgroup");
+    }
+  }
+  return {};
+}
+
+Result<> BoxCgroups::set(uint8_t role, const std::string& file, const std::string& value,
+                         bool optional) {
+  for (const auto& work : work_) {
+    if ((work.roles & role) == 0) continue;
+    auto written = write_value(work.directory.get(), file, value);
+    if (!written && optional && written.error().os_errno() == ENOENT) return {};
+    return written;
+  }
+  if (optional) return {};
+  return Error(Code::unsupported, "no cgroup controller of this host has " + file);
+}
+
+Result<> BoxCgroups::set_limits(const CgroupLimits& limits) {
+  constexpr uint64_t kPeriod = 100'000;
+  const uint64_t quota = std::max<uint64_t>(limits.cpu_millis * kPeriod / 1000, 1000);
+  if (version_ == CgroupVersion::v1) {
+    if (limits.memory_bytes > 0) {
+      // The sum of memory and swap cannot be below memory alone, at no moment.
+      auto lower = set(kRoleMemory, "memory.limit_in_bytes", decimal(limits.memory_bytes), false);
+      if (lower) {
+        TRY_OK(set(kRoleMemory, "memory.memsw.limit_in_bytes", decimal(limits.memory_bytes), true));
+      } else {
+        TRY_OK(set(kRoleMemory, "memory.memsw.limit_in_bytes", decimal(limits.memory_bytes), true));
+        TRY_OK(set(kRoleMemory, "memory.limit_in_bytes", decimal(limits.memory_bytes), false));
+      }
+      TRY_OK(set(kRoleMemory, "memory.swappiness", "0", true));
+    }
+    if (limits.reserved_memory_bytes > 0) {
+      TRY_OK(set(kRoleMemory, "memory.soft_limit_in_bytes", decimal(limits.reserved_memory_bytes),
+                 true));
+    }
+    if (limits.pids > 0) TRY_OK(set(kRolePids, "pids.max", decimal(limits.pids), false));
+    if (limits.cpu_millis > 0) {
+      TRY_OK(set(kRoleCpu, "cpu.cfs_period_us", decimal(kPeriod), false));
+      TRY_OK(set(kRoleCpu, "cpu.cfs_quota_us", decimal(quota), false));
+    }
+    if (limits.cpu_weight > 0) {
+      const uint64_t shares = std::max<uint64_t>(limits.cpu_weight * 1024ULL / 100, 2);
+      TRY_OK(set(kRoleCpu, "cpu.shares", decimal(shares), false));
+    }
+    return {};
+  }
+  if (limits.memory_bytes > 0) {
+    TRY_OK(set(kRoleMemory, "memory.max", decimal(limits.memory_bytes), false));
+    TRY_OK(set(kRoleMemory, "memory.swap.max", "0", true));
+  }
+  if (limits.reserved_memory_bytes > 0) {
+    TRY_OK(set(kRoleMemory, "memory.min", decimal(limits.reserved_memory_bytes), true));
+  }
+  if (limits.pids > 0) TRY_OK(set(kRolePids, "pids.max", decimal(limits.pids), false));
+  if (limits.cpu_millis > 0) {
+    TRY_OK(set(kRoleCpu, "cpu.max", decimal(quota) + " " + decimal(kPeriod), false));
+  }
+  if (limits.cpu_weight > 0) TRY_OK(set(kRoleCpu, "cpu.weight", decimal(limits.cpu_weight), false));
+  return {};
+}
+
+Result<> BoxCgroups::freeze(bool frozen) {
+  const auto place = std::ranges::find_if(
+      work_, [](const Work& work) { return (work.roles & kRoleFreezer) != 0; });
+  if (place == work_.end()) {
+    return Error(Code::unsupported, "this host has no cgroup freezer");
+  }
+  const int directory = place->directory.get();
+  const Micros give_up = system_clock().boot() + kPatience;
+  const bool v1 = version_ == CgroupVersion::v1;
+  const std::string wanted = v1 ? (frozen ? "FROZEN" : "THAWED") : (frozen ? "1" : "0");
+  const std::string told = v1 ? wanted : (frozen ? "frozen 1" : "frozen 0");
+  TRY_OK(write_value(directory, v1 ? "freezer.state" : "cgroup.freeze", wanted));
+  for (;;) {
+    TRY(const auto state, os::read_file(directory, v1 ? "freezer.state" : "cgroup.events", 4096));
+    if (state.find(told) != std::string::npos) return {};
+    if (system_clock().boot() > give_up) {
+      static_cast<void>(
+          write_value(directory, v1 ? "freezer.state" : "cgroup.freeze", v1 ? "THAWED" : "0"));
+      return Error(Code::deadline_exceeded, "some process does not stand still");
+    }
+    poll(nullptr, 0, 1);
+  }
+}
+
+Result<> BoxCgroups::remove() {
+  if (id_.empty()) return {};
+  joins_.clear();
+  hand_down_.close();
+  // A frozen process dies only when it is thawed.
+  if (version_ == CgroupVersion::v1)
+    static_cast<void>(set(kRoleFreezer, "freezer.state", "THAWED", true));
+  work_.clear();
+  const Micros give_up = system_clock().boot() + kPatience;
+  for (const auto& place : places_) {
+    if (version_ == CgroupVersion::v2) {
+      if (auto group = open_directory(place.slice.get(), id_)) {
+        static_cast<void>(write_value(group->get(), "cgroup.kill", "1"));
+      }
+    }
+    TRY_OK(remove_group(place.slice.get(), id_, give_up));
+  }
+  id_.clear();
+  places_.clear();
+  return {};
+}
+
+}  // namespace atl::native

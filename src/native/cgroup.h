@@ -1,0 +1,124 @@
+// Control groups: what a sandbox may use, on both versions of the kernel's interface.
+//
+//   <slice>/<id>/agent    v2; on v1 the agent sits in <id> itself
+//   <slice>/<id>/work     limits and freezer: a pause, an OOM or a fork bomb never touches the
+//   agent <slice>/<id>/work/exec-N    one per command, made by the agent: usage, and the way to end
+//   it all
+//
+// The launcher owns <id>, <id>/work and every limit in them. The agent is given `work` open and
+// owns only the directory, so that it can make groups below but not change what bounds them.
+//
+// Version 1 has a tree per controller; `work` is then several directories. Version 2 has one.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace atl::native {
+
+enum class CgroupVersion : uint8_t { none, v1, v2 };
+
+// What one directory of `work` is good for; bits.
+enum CgroupRole : uint8_t {
+  kRoleMemory = 1,
+  kRolePids = 2,
+  kRoleCpu = 4,
+  kRoleUsage = 8,  // processor time used
+  kRoleFreezer = 16,
+};
+constexpr size_t kMostCgroupTrees = 5;
+
+// Zero = no limit of its own.
+struct CgroupLimits {
+  uint64_t memory_bytes = 0;
+  uint64_t reserved_memory_bytes = 0;  // kept for this sandbox under pressure
+  uint32_t cpu_millis = 0;             // thousandths of a processor
+  uint32_t cpu_weight = 0;             // 1…10000, 100 is usual
+  uint64_t pids = 0;
+};
+
+// One mounted tree that we use, with the directory in it under which sandboxes live.
+struct CgroupTree {
+  uint8_t roles = 0;
+  std::string path;  // of the slice
+  Fd slice;
+};
+
+// Where Atoll's sandboxes are in the trees of this host.
+class CgroupSlice final {
+ public:
+  // Finds the trees without changing anything; version none when there is nothing that we may use,
+  // and `reason` says why.
+  static CgroupSlice probe();
+  // Makes the slice's directories and, on v2, hands the controllers down to it.
+  Result<> open();
+  // Removes them again if no sandbox is left.
+  void remove_if_empty();
+
+  CgroupVersion version() const { return version_; }
+  uint8_t roles() const { return roles_; }
+  const std::string& reason() const { return reason_; }
+  const std::vector<CgroupTree>& trees() const { return trees_; }
+  const std::string& cpuset() const { return cpuset_; }
+
+ private:
+  CgroupVersion version_ = CgroupVersion::none;
+  uint8_t roles_ = 0;
+  std::string reason_;
+  std::vector<CgroupTree> trees_;
+  std::string cpuset_;  // where the cpuset controller is, if anywhere
+};
+
+// The groups of one sandbox.
+class BoxCgroups final {
+ public:
+  BoxCgroups() = default;
+  // `owner` is the sandbox's root outside: whom `work` is handed to.
+  static Result<BoxCgroups> create(const CgroupSlice& slice, const std::string& id, uid_t owner);
+  // Takes up what an earlier launcher has made.
+  static Result<BoxCgroups> find(const CgroupSlice& slice, const std::string& id);
+
+  explicit operator bool() const { return !id_.empty(); }
+  CgroupVersion version() const { return version_; }
+
+  // Files for the child to write "0" into, in this order; on v2 it makes its cgroup namespace
+  // between the first and the second, and then hands the controllers down.
+  const std::vector<Fd>& joins() const { return joins_; }
+  const Fd& hand_down() const { return hand_down_; }
+  struct Work {
+    uint8_t roles = 0;
+    Fd directory;
+  };
+  const std::vector<Work>& work() const { return work_; }
+  // Once the agent lives: hands `work` over to it.
+  Result<> finish(uid_t owner);
+
+  Result<> set_limits(const CgroupLimits& limits);
+  // Returns when every process of `work` stands still, or runs again.
+  Result<> freeze(bool frozen);
+  // Kills what is still in any of its groups and removes them. Idempotent.
+  Result<> remove();
+
+ private:
+  Result<> set(uint8_t role, const std::string& file, const std::string& value, bool optional);
+
+  CgroupVersion version_ = CgroupVersion::none;
+  std::string id_;
+  struct Place {
+    uint8_t roles = 0;
+    Fd slice;
+  };
+  std::vector<Place> places_;
+  std::vector<Work> work_;
+  std::vector<Fd> joins_;
+  Fd hand_down_;
+};
+
+}  // namespace atl::native

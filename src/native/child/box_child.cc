@@ -1,0 +1,344 @@
+#include "native/child/box_child.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/seccomp.h>
+#include <linux/securebits.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "native/agent_config.h"
+#include "native/child/in_child.h"
+#include "native/child/mount_steps.h"
+
+namespace atl::native {
+namespace {
+
+constexpr size_t kStackBytes = 256 * 1024;
+// Above the places that the agent expects; from here on the kernel picks numbers that are free.
+constexpr int kAside = 128;
+constexpr size_t kMostPlaced = 64;
+
+// NO_CAP_AMBIENT_RAISE is left to the agent's own children: the agent's capabilities are ambient.
+constexpr unsigned long kLockedBits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
+                                      SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
+                                      SECBIT_KEEP_CAPS_LOCKED;
+
+// The agent's descriptors, first aside, then in their places.
+struct Placement {
+  int fds[kMostPlaced];
+  size_t count;
+};
+
+[[noreturn]] ATOLL_IN_CHILD void fail(BoxLaunch& launch, BoxStage stage, const char* subject = "") {
+  launch.failure = errno;
+  launch.failed_at = stage;
+  launch.subject = subject;
+  _exit(127);
+}
+
+ATOLL_IN_CHILD bool put_aside(Placement& placement, int fd) {
+  if (placement.count >= kMostPlaced) return false;
+  const int aside = fcntl(fd, F_DUPFD_CLOEXEC, kAside);
+  if (aside < 0) return false;
+  placement.fds[placement.count++] = aside;
+  return true;
+}
+
+ATOLL_IN_CHILD bool write_text(const char* path, const char* text) {
+  const int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const auto length = static_cast<ssize_t>(strlen(text));
+  const bool written = write(fd, text, static_cast<size_t>(length)) == length;
+  close(fd);
+  return written;
+}
+
+// "1000 4242 1": the one id that a user without privileges may map.
+ATOLL_IN_CHILD void map_line(char* line, uint32_t inside, uint32_t outside) {
+  char* at = line;
+  for (const uint32_t value : {inside, outside, 1U}) {
+    char digits[12];
+    int count = 0;
+    uint32_t rest = value;
+    do {
+      digits[count++] = static_cast<char>('0' + rest % 10);
+      rest /= 10;
+    } while (rest > 0);
+    while (count > 0) *at++ = digits[--count];
+    *at++ = ' ';
+  }
+  at[-1] = 0;
+}
+
+ATOLL_IN_CHILD bool map_ourselves(const BoxLaunch& launch) {
+  char line[48];
+  if (!write_text("/proc/self/setgroups", "deny")) return false;
+  map_line(line, kUserId, launch.outer_user);
+  if (!write_text("/proc/self/uid_map", line)) return false;
+  map_line(line, kUserId, launch.outer_group);
+  return write_text("/proc/self/gid_map", line);
+}
+
+ATOLL_IN_CHILD bool join_cgroups(const BoxLaunch& launch) {
+  const bool own_namespace = (launch.plan->namespaces & CLONE_NEWCGROUP) != 0;
+  const bool v2 = launch.hand_down >= 0;
+  for (size_t i = 0; i < launch.join_count; ++i) {
+    if (write(launch.joins[i], "0", 1) != 1) return false;
+    // The namespace's root is where we are now: the sandbox's group, with agent and work below.
+    if (v2 && i == 0 && own_namespace && unshare(CLONE_NEWCGROUP) != 0) return false;
+  }
+  if (!v2) return !own_namespace || unshare(CLONE_NEWCGROUP) == 0;
+  const size_t length = strlen(launch.hand_down_text);
+  return write(launch.hand_down, launch.hand_down_text, length) == static_cast<ssize_t>(length);
+}
+
+ATOLL_IN_CHILD bool raise_loopback() {
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  ifreq request{};
+  request.ifr_name[0] = 'l';
+  request.ifr_name[1] = 'o';
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  const bool up = ioctl(fd, SIOCSIFFLAGS, &request) == 0;
+  close(fd);
+  return up;
+}
+
+ATOLL_IN_CHILD bool hold_only(uint64_t capabilities) {
+  for (int i = 0; i <= 63; ++i) {
+    if ((capabilities >> i & 1) != 0) continue;
+    if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0 && errno != EINVAL) return false;
+  }
+  __user_cap_header_struct header{};
+  header.version = _LINUX_CAPABILITY_VERSION_3;
+  __user_cap_data_struct data[2]{};
+  for (int half = 0; half < 2; ++half) {
+    const auto bits = static_cast<uint32_t>(capabilities >> (32 * half));
+    data[half].effective = data[half].permitted = data[half].inheritable = bits;
+  }
+  if (syscall(SYS_capset, &header, data) != 0) return false;
+  for (int i = 0; i <= 63; ++i) {
+    if ((capabilities >> i & 1) == 0) continue;
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0) != 0) return false;
+  }
+  return prctl(PR_SET_SECUREBITS, kLockedBits, 0, 0, 0) == 0;
+}
+
+struct [[gnu::packed]] PathBeneath {
+  uint64_t allowed;
+  int32_t parent;
+};
+
+ATOLL_IN_CHILD bool allow(const BoxLaunch& launch, int fd, FileAccess access) {
+  struct stat info{};
+  if (fstat(fd, &info) != 0) return false;
+  PathBeneath rule{landlock_rights(access, launch.landlock_abi, S_ISDIR(info.st_mode)), fd};
+  return syscall(SYS_landlock_add_rule, launch.landlock, 1, &rule, 0) == 0;
+}
+
+ATOLL_IN_CHILD bool apply_landlock(const BoxLaunch& launch, const Placement& placement,
+                                   size_t first_made) {
+  for (const auto& rule : launch.plan->landlock) {
+    const int fd = open(rule.path.c_str(), O_PATH | O_CLOEXEC);
+    if (fd < 0) {
+      if (errno == ENOENT) continue;
+      return false;
+    }
+    const bool added = allow(launch, fd, rule.access);
+    close(fd);
+    if (!added) return false;
+  }
+  // What the agent alone has open.
+  if (!allow(launch, launch.program, FileAccess::read_execute)) return false;
+  for (size_t i = 0; i < launch.work_group_count; ++i) {
+    if (!allow(launch, launch.work_groups[i], FileAccess::read_write)) return false;
+  }
+  for (size_t i = first_made; i < placement.count; ++i) {
+    if (!allow(launch, placement.fds[i], FileAccess::read_write)) return false;
+  }
+  return syscall(SYS_landlock_restrict_self, launch.landlock, 0) == 0;
+}
+
+ATOLL_IN_CHILD void build_root(BoxLaunch& launch, Placement& placement) {
+  const Plan& plan = *launch.plan;
+  if (enter_stage() != 0) fail(launch, BoxStage::stage);
+  for (const auto& step : plan.steps) {
+    if (step.kind == StepKind::move_into_root) {
+      const int proc = open_on_stage("proc");
+      if (proc < 0 || !put_aside(placement, proc)) fail(launch, BoxStage::descriptors);
+      for (const auto& copy : plan.copy_on_write) {
+        const int upper = open_on_stage(copy.upper.c_str());
+        const int lower = open_on_stage(copy.lower.c_str());
+        if (upper < 0 || lower < 0 || !put_aside(placement, upper) ||
+            !put_aside(placement, lower)) {
+          fail(launch, BoxStage::descriptors);
+        }
+      }
+    }
+    if (carry_out(launch, step) != 0) fail(launch, BoxStage::step, step.target.c_str());
+  }
+}
+
+ATOLL_IN_CHILD int child_main(void* argument) {
+  BoxLaunch& launch = *static_cast<BoxLaunch*>(argument);
+  const Plan& plan = *launch.plan;
+  const bool rootless = plan.authority == Authority::rootless;
+
+  signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  setsid();
+  umask(0);
+
+  Placement placement{};
+  for (size_t i = 0; i < launch.given_count; ++i) {
+    if (!put_aside(placement, launch.given[i])) fail(launch, BoxStage::descriptors);
+  }
+  const size_t first_made = placement.count;
+  const int program = fcntl(launch.program, F_DUPFD_CLOEXEC, kAside);
+  if (program < 0) fail(launch, BoxStage::descriptors);
+#ifdef ATOLL_WEAKENABLE
+  if (plan.without.has(Layer::descriptors)) {
+    static_cast<void>(fcntl(open("/", O_RDONLY | O_DIRECTORY), F_DUPFD, 200));
+  }
+#endif
+
+  if (rootless && !map_ourselves(launch)) fail(launch, BoxStage::identity);
+  if (launch.join_count > 0) {
+    if (!join_cgroups(launch)) fail(launch, BoxStage::cgroup);
+  } else if ((plan.namespaces & CLONE_NEWCGROUP) != 0 && unshare(CLONE_NEWCGROUP) != 0) {
+    fail(launch, BoxStage::cgroup);
+  }
+  if ((plan.namespaces & CLONE_NEWNET) != 0 && !raise_loopback()) fail(launch, BoxStage::network);
+  if ((plan.namespaces & CLONE_NEWUTS) != 0 &&
+      sethostname(plan.hostname.c_str(), plan.hostname.size()) != 0) {
+    fail(launch, BoxStage::hostname);
+  }
+  if ((plan.namespaces & CLONE_NEWNS) != 0 && !plan.without.has(Layer::root)) {
+    build_root(launch, placement);
+  }
+
+  if (launch.user_namespace >= 0) {
+    if (setns(launch.user_namespace, CLONE_NEWUSER) != 0) fail(launch, BoxStage::user_namespace);
+    if (setgroups(0, nullptr) != 0 || setresgid(0, 0, 0) != 0 || setresuid(0, 0, 0) != 0) {
+      fail(launch, BoxStage::identity);
+    }
+  }
+  const rlimit no_core{0, 0};
+  if (setrlimit(RLIMIT_CORE, &no_core) != 0) fail(launch, BoxStage::identity);
+  if (!plan.without.has(Layer::capabilities) && !hold_only(plan.agent_capabilities)) {
+    fail(launch, BoxStage::capabilities);
+  }
+  if (!plan.without.has(Layer::no_new_privileges) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    fail(launch, BoxStage::no_new_privileges);
+  }
+  if (launch.landlock >= 0 && !apply_landlock(launch, placement, first_made)) {
+    fail(launch, BoxStage::landlock);
+  }
+
+  for (size_t i = 0; i < placement.count; ++i) {
+    if (dup2(placement.fds[i], kAgentConnection + static_cast<int>(i)) < 0) {
+      fail(launch, BoxStage::descriptors);
+    }
+  }
+  if (!plan.without.has(Layer::descriptors)) {
+    const auto first = static_cast<unsigned>(kAgentConnection + static_cast<int>(placement.count));
+    if (syscall(SYS_close_range, first, static_cast<unsigned>(program - 1), 0U) != 0 ||
+        syscall(SYS_close_range, static_cast<unsigned>(program + 1), ~0U, 0U) != 0) {
+      fail(launch, BoxStage::descriptors);
+    }
+  }
+  if (launch.seccomp != nullptr &&
+      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, launch.seccomp) != 0) {
+    fail(launch, BoxStage::seccomp);
+  }
+  static char name[] = "atoll-agent";
+  static char* const argv[] = {name, nullptr};
+  static char* const environment[] = {nullptr};
+  syscall(SYS_execveat, program, "", argv, environment, AT_EMPTY_PATH);
+  fail(launch, BoxStage::exec);
+}
+
+}  // namespace
+
+Result<StartedBox> start_box(BoxLaunch& launch) {
+  // One stack serves every child, because the parent stands still until the child has left it.
+  static char* const stack =
+      static_cast<char*>(mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0));
+  if (stack == MAP_FAILED) return os_error("allocating a stack");
+  // The cgroup namespace comes when the child is where it belongs; the user namespace is entered at
+  // the end, or, without root, is what everything else needs.
+  uint64_t flags = launch.plan->namespaces & ~static_cast<uint64_t>(CLONE_NEWCGROUP);
+  if (launch.plan->authority == Authority::root) flags &= ~static_cast<uint64_t>(CLONE_NEWUSER);
+
+  sigset_t all, saved;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &saved);
+  int pidfd = -1;
+  const pid_t pid = clone(child_main, stack + kStackBytes,
+                          static_cast<int>(flags | CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD),
+                          &launch, &pidfd);
+  const int failure = errno;
+  sigprocmask(SIG_SETMASK, &saved, nullptr);
+  if (pid < 0) return os_error_from(failure, "making the sandbox's namespaces");
+  StartedBox started{pid, Fd(pidfd)};
+  if (launch.failed_at == BoxStage::none) return started;
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  std::string what = to_text(launch.failed_at);
+  if (launch.subject[0] != 0) what += std::string(" ") + launch.subject;
+  return os_error_from(launch.failure, what);
+}
+
+const char* to_text(BoxStage stage) {
+  switch (stage) {
+    case BoxStage::none:
+      return "starting";
+    case BoxStage::identity:
+      return "taking on the sandbox's ids";
+    case BoxStage::cgroup:
+      return "joining the cgroups";
+    case BoxStage::network:
+      return "raising the loopback interface";
+    case BoxStage::hostname:
+      return "setting the host name";
+    case BoxStage::stage:
+      return "making the mount stage";
+    case BoxStage::step:
+      return "preparing";
+    case BoxStage::descriptors:
+      return "placing descriptors";
+    case BoxStage::user_namespace:
+      return "entering the user namespace";
+    case BoxStage::capabilities:
+      return "giving up capabilities";
+    case BoxStage::no_new_privileges:
+      return "setting no_new_privs";
+    case BoxStage::landlock:
+      return "applying Landlock";
+    case BoxStage::seccomp:
+      return "applying seccomp";
+    case BoxStage::exec:
+      return "executing the agent";
+  }
+  return "starting";
+}
+
+}  // namespace atl::native

@@ -1,0 +1,18 @@
+// Carrying out the steps of a plan that make up the root file system, in the child.
+#pragma once
+
+#include "native/child/box_child.h"
+
+namespace atl::native {
+
+// Makes the stage: a small tmpfs over the host's root in a mount namespace of the child's own, and
+// enters it. Gives 0, or -1 with errno.
+int enter_stage();
+
+// Carries out one step; gives 0, or -1 with errno.
+int carry_out(const BoxLaunch& launch, const Step& step);
+
+// Opens `path` of the stage for the agent.
+int open_on_stage(const char* path);
+
+}  // namespace atl::native

@@ -1,0 +1,32 @@
+// What the host looks like, as far as a plan depends on it. Read once per sandbox; plain values, so
+// that a test can make one up.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace atl::native {
+
+enum class HostEntryKind : uint8_t { file, directory, link };
+
+struct HostEntry {
+  std::string name;
+  HostEntryKind kind = HostEntryKind::file;
+  std::string target;  // of a link
+};
+
+struct HostView {
+  std::vector<HostEntry> system;  // of /: usr, bin, sbin, lib*
+  std::vector<HostEntry> etc;     // of /etc: what is shown of it, by path below /etc
+  std::vector<HostEntry> proc;    // of /proc, without processes
+  bool has_usr_local_etc = false;
+  uint32_t processors = 1;
+  uint64_t memory_bytes = 0;
+};
+
+HostView view_host();
+
+}  // namespace atl::native

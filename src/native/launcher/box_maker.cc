@@ -1,0 +1,311 @@
+#include "native/launcher/box_maker.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/text.h"
+#include "native/agent_config.h"
+#include "native/box_facts.h"
+#include "native/child/box_child.h"
+#include "native/landlock.h"
+#include "native/seccomp.h"
+#include "native/user_namespace.h"
+#include "os/file.h"
+#include "os/process.h"
+
+namespace atl::native {
+namespace {
+
+bool has_capability(int capability) {
+  __user_cap_header_struct header{};
+  header.version = _LINUX_CAPABILITY_VERSION_3;
+  __user_cap_data_struct held[2]{};
+  if (syscall(SYS_capget, &header, held) != 0) return false;
+  return (held[capability / 32].effective >> (capability % 32) & 1U) != 0;
+}
+
+// Asks the kernel by doing it: settings that forbid it have many names.
+Result<> try_user_namespace() {
+  const pid_t child = fork();
+  if (child < 0) return os_error("starting a process");
+  if (child == 0)
+    _exit(unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET) == 0 ? 0 : errno);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  const int failure = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+  if (failure == 0) return {};
+  return os_error_from(failure, "making a user namespace")
+      .with_hint(
+          "allow them: sysctl -w user.max_user_namespaces=65536 "
+          "kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0");
+}
+
+BoxSupport look(const CgroupSlice& cgroups) {
+  BoxSupport support;
+  support.rootless = geteuid() != 0;
+  support.cgroup_version = cgroups.version();
+  support.cgroup_roles = cgroups.roles();
+  support.cgroup_reason = cgroups.reason();
+  const auto refuse = [&](std::string reason, std::string hint) {
+    support.reason = std::move(reason);
+    support.hint = std::move(hint);
+    return support;
+  };
+  if (landlock_abi() < 1) {
+    return refuse("the kernel does not offer Landlock",
+                  "it needs kernel 5.13 or later and 'landlock' in the lsm= boot parameter");
+  }
+  if (support.rootless) {
+    if (auto tried = try_user_namespace(); !tried) {
+      return refuse(tried.error().message(), tried.error().hint());
+    }
+  } else {
+    for (const int needed : {CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_CHOWN, CAP_NET_ADMIN}) {
+      if (!has_capability(needed)) {
+        return refuse("the launcher is root without the capabilities to make namespaces",
+                      "run it outside of a container, or give the container CAP_SYS_ADMIN");
+      }
+    }
+    if (auto tried = try_user_namespace(); !tried) {
+      return refuse(tried.error().message(), tried.error().hint());
+    }
+    if (cgroups.version() == CgroupVersion::none) {
+      return refuse("no cgroups: " + cgroups.reason(), "mount cgroup2 at /sys/fs/cgroup");
+    }
+  }
+  support.available = true;
+  return support;
+}
+
+// A tree is shown whole or not at all: leaving out what is mounted below would lay open what that
+// covers.
+Result<> check_no_mounts_below(int directory) {
+  TRY(const auto path, os::path_of(directory));
+  const std::string prefix = path == "/" ? path : path + "/";
+  TRY(const auto mounts, os::read_file(AT_FDCWD, "/proc/self/mountinfo", 4 << 20));
+  for (const auto& line : split(mounts, '\n')) {
+    const auto fields = split(line, ' ');
+    if (fields.size() > 4 && fields[4] != path && fields[4].starts_with(prefix)) {
+      return Error(Code::unsupported, "'" + to_printable(path) +
+                                          "' cannot be copied on write: another file system is "
+                                          "mounted at " +
+                                          to_printable(fields[4]))
+          .with_hint("show it read-only (:ro), or name a directory below it");
+    }
+  }
+  return {};
+}
+
+Result<> idmap(int tree, const Fd& name_space, const char* what) {
+  mount_attr wanted{};
+  wanted.attr_set = MOUNT_ATTR_IDMAP;
+  wanted.userns_fd = static_cast<uint64_t>(name_space.get());
+  if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &wanted, sizeof wanted) == 0) return {};
+  return os_error("mapping the owner of a directory", what)
+      .with_hint(
+          "its file system has no idmapped mounts; ext4, xfs, btrfs and, since kernel 6.3, "
+          "tmpfs have");
+}
+
+Result<Fd> facts_pipe(const std::string& token, const BoxFacts& facts) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return os_error("making a pipe");
+  Fd read_end(ends[0]), write_end(ends[1]);
+  TRY_OK(os::write_all(write_end.get(), token + encode(facts)));
+  return read_end;
+}
+
+}  // namespace
+
+BoxMaker::BoxMaker(CgroupSlice cgroups, LayerSet without)
+    : cgroups_(std::move(cgroups)), without_(without), support_(look(cgroups_)) {}
+
+BoxMaker::~BoxMaker() {
+  if (opened_) cgroups_.remove_if_empty();
+}
+
+Result<std::unique_ptr<BoxMaker>> BoxMaker::create() {
+  TRY(const auto without, layers_switched_off());
+  return std::unique_ptr<BoxMaker>(new BoxMaker(CgroupSlice::probe(), without));
+}
+
+Result<> BoxMaker::open_once() {
+  if (opened_) return {};
+  TRY_OK(cgroups_.open());
+  if (!support_.rootless) {
+    TRY(id_directory_, open_id_directory());
+  }
+  opened_ = true;
+  return {};
+}
+
+Result<BoxCgroups> BoxMaker::find_cgroups(const std::string& id) {
+  TRY_OK(open_once());
+  return BoxCgroups::find(cgroups_, id);
+}
+
+void BoxMaker::release(IdRange& ids) {
+  if (ids.lock) slots_.erase(ids.slot);
+  ids.lock.close();
+}
+
+// Every directory as a tree of mounts that hangs nowhere, with its ids translated.
+Result<std::vector<Fd>> BoxMaker::detach(const BoxOrder& order, const IdRange& ids, const Fd& own) {
+  std::vector<Fd> trees;
+  const uid_t client = order.client.uid;
+  for (size_t i = 0; i < order.directories.size(); ++i) {
+    const int directory = order.directories[i].get();
+    const bool is_root = order.request.has_root && i == 0;
+    const size_t number = i - (order.request.has_root ? 1 : 0);
+    const ShownAs shown = is_root ? ShownAs::cow : order.request.directories[number].shown;
+    if (shown == ShownAs::cow) TRY_OK(check_no_mounts_below(directory));
+    Fd tree(open_tree(directory, "",
+                      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE));
+    if (!tree) return os_error("taking a directory of the host");
+    struct stat info{};
+    if (fstat(directory, &info) != 0) return os_error("looking at a directory of the host");
+    if (is_root && client == 0) {
+      TRY_OK(idmap(tree.get(), own, "(the root)"));
+    } else {
+      // Root may show what belongs to anybody; others, what is theirs.
+      const uid_t owner = client == 0 ? info.st_uid : client;
+      const gid_t group = client == 0 ? info.st_gid : order.client.gid;
+      const uint32_t inside = ids.base() + (is_root ? 0 : kUserId);
+      TRY(const auto single,
+          make_user_namespace({owner, inside, 1}, {group, inside, 1}, FurtherNamespaces::allowed));
+      const auto mapped = idmap(tree.get(), single, is_root ? "(the root)" : "");
+      // Without it a read-only directory shows what everybody may read.
+      if (!mapped && shown != ShownAs::ro) return std::move(mapped).error();
+    }
+    trees.push_back(std::move(tree));
+  }
+  return trees;
+}
+
+Result<MadeBox> BoxMaker::make(BoxOrder order) {
+  if (!support_.available) {
+    return Error(Code::unavailable, support_.reason).with_hint(support_.hint);
+  }
+  TRY_OK(open_once());
+  const auto authority = support_.rootless ? Authority::rootless : Authority::root;
+  TRY(const auto plan,
+      make_plan(order.id, order.request, view_host(), authority, cgroups_, without_));
+
+  MadeBox box;
+  BoxLaunch launch;
+  launch.plan = &plan;
+  launch.program = order.program;
+  launch.outer_user = geteuid();
+  launch.outer_group = getegid();
+
+  Fd name_space;
+  if (authority == Authority::root) {
+    uint32_t hint = 0;
+    while (slots_.contains(hint)) ++hint;
+    TRY(box.ids, take_id_range(id_directory_, hint));
+    if (!without_.has(Layer::user_namespace)) {
+      TRY(name_space,
+          make_user_namespace({0, box.ids.base(), kIdsPerBox}, {0, box.ids.base(), kIdsPerBox},
+                              FurtherNamespaces::none));
+      launch.user_namespace = name_space.get();
+      launch.first_id = box.ids.base();
+    }
+  }
+
+  std::vector<Fd> detached;
+  std::vector<std::string> paths;
+  std::vector<BoxTree> trees;
+  if (authority == Authority::root) {
+    TRY(detached, detach(order, box.ids, name_space));
+    for (const auto& tree : detached) trees.push_back({tree.get(), nullptr, 0, 0});
+  } else {
+    for (const auto& directory : order.directories) {
+      TRY(auto path, os::path_of(directory.get()));
+      paths.push_back(std::move(path));
+    }
+    for (size_t i = 0; i < paths.size(); ++i) {
+      struct stat info{};
+      if (fstat(order.directories[i].get(), &info) != 0) return os_error("looking at a directory");
+      trees.push_back({-1, paths[i].c_str(), info.st_dev, info.st_ino});
+    }
+  }
+  launch.trees = trees.data();
+  launch.tree_count = trees.size();
+
+  std::optional<LandlockRules> landlock;
+  if (!without_.has(Layer::landlock)) {
+    TRY(landlock, LandlockRules::create(LandlockTcp::leave));
+    launch.landlock = landlock->descriptor();
+    launch.landlock_abi = landlock->abi();
+  }
+  std::vector<sock_filter> filter;
+  sock_fprog program{};
+  if (!without_.has(Layer::seccomp)) {
+    filter = sandbox_filter({.allow_ptrace = plan.allow_ptrace});
+    program = {static_cast<unsigned short>(filter.size()), filter.data()};
+    launch.seccomp = &program;
+  }
+
+  if (plan.cgroup_version != CgroupVersion::none) {
+    TRY(box.cgroups, BoxCgroups::create(cgroups_, order.id, launch.first_id));
+  }
+  const auto start = [&]() -> Result<> {
+    BoxFacts facts = facts_of(plan);
+    std::vector<int> joins;
+    for (const auto& join : box.cgroups.joins()) joins.push_back(join.get());
+    std::vector<int> work;
+    for (const auto& group : box.cgroups.work()) {
+      work.push_back(group.directory.get());
+      facts.work_roles.push_back(group.roles);
+    }
+    facts.has_id_lock = static_cast<bool>(box.ids.lock);
+    TRY(const auto token, facts_pipe(order.token, facts));
+    std::vector<int> given{order.connection, order.listener, order.config, token.get()};
+    if (box.ids.lock) given.push_back(box.ids.lock.get());
+    given.insert(given.end(), work.begin(), work.end());
+
+    std::string hand_down = "+memory +pids";
+    if (plan.cgroup.cpu_millis > 0 || plan.cgroup.cpu_weight > 0 ||
+        (cgroups_.roles() & kRoleCpu) != 0) {
+      hand_down += " +cpu";
+    }
+    launch.given = given.data();
+    launch.given_count = given.size();
+    launch.joins = joins.data();
+    launch.join_count = joins.size();
+    launch.hand_down = box.cgroups.hand_down() ? box.cgroups.hand_down().get() : -1;
+    launch.hand_down_text = hand_down.c_str();
+    launch.work_groups = work.data();
+    launch.work_group_count = work.size();
+    TRY(auto started, start_box(launch));
+    box.agent.pid = started.pid;
+    box.agent.pidfd = std::move(started.pidfd);
+    // No command can run yet: the way to the agent is not open to anybody before we answer.
+    if (box.cgroups) {
+      TRY_OK(box.cgroups.finish(launch.first_id));
+      TRY_OK(box.cgroups.set_limits(plan.cgroup));
+    }
+    return {};
+  };
+  if (auto started = start(); !started) {
+    if (box.agent.pidfd) {
+      static_cast<void>(os::send_signal(box.agent.pidfd, SIGKILL));
+      waitpid(box.agent.pid, nullptr, 0);
+    }
+    static_cast<void>(box.cgroups.remove());
+    return std::move(started).error();
+  }
+  if (box.ids.lock) slots_.insert(box.ids.slot);
+  return box;
+}
+
+}  // namespace atl::native

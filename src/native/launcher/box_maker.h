@@ -1,0 +1,69 @@
+// Making sandboxes with namespaces of their own: everything around the clone that child/ carries
+// out.
+//
+// What a client sends are numbers and descriptors. A descriptor of a directory shows that the
+// client could open it, and no more: inside, the sandbox's user stands for that client and has
+// exactly its rights there (an idmapped mount), whatever rights the launcher has.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "native/cgroup.h"
+#include "native/id_range.h"
+#include "native/launcher/agent_process.h"
+#include "native/launcher_protocol.h"
+#include "native/plan.h"
+
+namespace atl::native {
+
+// What a sandbox holds while it lives.
+struct MadeBox {
+  StartedAgent agent;
+  BoxCgroups cgroups;
+  IdRange ids;
+};
+
+struct BoxOrder {
+  std::string id;
+  BoxRequest request;
+  std::vector<Fd> directories;  // [root], then one for each of request.directories
+  Identity client;              // on whose behalf
+  int program = -1;
+  int connection = -1;
+  int listener = -1;
+  int config = -1;
+  std::string token;
+};
+
+class BoxMaker final {
+ public:
+  // Looks at the host; changes nothing.
+  static Result<std::unique_ptr<BoxMaker>> create();
+  ~BoxMaker();
+
+  const BoxSupport& support() const { return support_; }
+  Result<MadeBox> make(BoxOrder order);
+  void release(IdRange& ids);
+
+  // The groups that an earlier launcher made for a sandbox, to be watched over or removed.
+  Result<BoxCgroups> find_cgroups(const std::string& id);
+
+ private:
+  BoxMaker(CgroupSlice cgroups, LayerSet without);
+  Result<> open_once();
+  Result<std::vector<Fd>> detach(const BoxOrder& order, const IdRange& ids, const Fd& own);
+
+  CgroupSlice cgroups_;
+  LayerSet without_;
+  BoxSupport support_;
+  bool opened_ = false;
+  Fd id_directory_;
+  std::set<uint32_t> slots_;
+};
+
+}  // namespace atl::native

@@ -1,0 +1,387 @@
+#include "native/root_plan.h"
+
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/ids.h"
+#include "base/text.h"
+#include "native/landlock.h"
+
+namespace atl::native {
+namespace {
+
+constexpr uint64_t kNoSuid = MOUNT_ATTR_NOSUID;
+constexpr uint64_t kPlain = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+constexpr uint64_t kReadOnly = kPlain | MOUNT_ATTR_RDONLY;
+constexpr uint64_t kNoExec = kPlain | MOUNT_ATTR_NOEXEC;
+
+constexpr struct {
+  const char* name;
+  uint32_t major, minor;
+} kDevices[] = {{"null", 1, 3},   {"zero", 1, 5},    {"full", 1, 7},
+                {"random", 1, 8}, {"urandom", 1, 9}, {"tty", 5, 0}};
+
+// Written by the agent, so that they tell of the sandbox and not of the host.
+constexpr const char* kToldByAgent[] = {"meminfo", "cpuinfo", "stat", "uptime", "loadavg"};
+// Harmless, and programs look for them; links lead to the process's own entries.
+constexpr const char* kLeftOpen[] = {"filesystems", "version"};
+
+class RootPlanner final {
+ public:
+  RootPlanner(const BoxRequest& request, const HostView& host, Plan& plan)
+      : request_(request), host_(host), plan_(plan) {}
+
+  Result<> make() {
+    store();
+    if (request_.has_root) {
+      foreign_root();
+    } else {
+      host_root();
+    }
+    devices();
+    proc();
+    TRY_OK(directories());
+    if (!request_.has_root) seal("root");
+    seal("root/dev");
+    add({.kind = StepKind::move_into_root, .target = "root"});
+    landlock();
+    return {};
+  }
+
+ private:
+  Step& add(Step step) { return plan_.steps.emplace_back(std::move(step)); }
+
+  void directory(std::string target, uint32_t mode = 0755, int64_t owner = 0) {
+    add({.kind = StepKind::directory, .target = std::move(target), .mode = mode, .owner = owner});
+  }
+  void file(std::string target, std::string text, uint32_t mode = 0644) {
+    add({.kind = StepKind::file,
+         .target = std::move(target),
+         .text = std::move(text),
+         .mode = mode,
+         .owner = 0,
+         .optional = request_.has_root});
+  }
+  void link(std::string target, std::string text) {
+    add({.kind = StepKind::link, .target = std::move(target), .text = std::move(text)});
+  }
+  void bind(std::string source, std::string target, uint64_t attributes, bool recursive = false) {
+    add({.kind = StepKind::bind,
+         .target = std::move(target),
+         .source = std::move(source),
+         .attributes = attributes,
+         .optional = true,
+         .recursive = recursive});
+  }
+  void tmpfs(std::string target, std::string options, uint64_t attributes) {
+    add({.kind = StepKind::tmpfs,
+         .target = std::move(target),
+         .text = std::move(options),
+         .owner = 0,
+         .attributes = attributes});
+  }
+  void seal(std::string target) {
+    add({.kind = StepKind::seal, .target = std::move(target), .attributes = MOUNT_ATTR_RDONLY});
+  }
+
+  // Everything that the sandbox writes is in here: one limit of bytes and inodes for all of it.
+  void store() {
+    for (const char* name : {"root", "store", "mask", "proc"}) directory(name);
+    tmpfs("store",
+          "size=" + std::to_string(plan_.disk_bytes) +
+              ",nr_inodes=" + std::to_string(plan_.inodes) + ",mode=755",
+          kPlain);
+    directory("store/shm", 01777);
+    if (!request_.has_root) {
+      directory("store/workspace", 0755, kUserId);
+      directory("store/home", 0755, kUserId);
+      directory("store/tmp", 01777);
+      directory("store/var-tmp", 01777);
+      directory("store/run", 01777);
+      directory("store/root-home", 0700);
+    }
+    tmpfs("mask", "size=64k,nr_inodes=16,mode=755", kNoExec);
+    file("mask/file", "", 0444);
+    directory("mask/directory", 0555);
+    seal("mask");
+  }
+
+  void host_root() {
+    tmpfs("root", "size=1m,nr_inodes=1k,mode=755", kNoSuid);
+    for (const auto& entry : host_.system) {
+      if (entry.kind == HostEntryKind::link) {
+        link("root/" + entry.name, entry.target);
+      } else {
+        directory("root/" + entry.name);
+        bind("/" + entry.name, "root/" + entry.name, kReadOnly, true);
+      }
+    }
+    // What an administrator has configured is not for guests.
+    if (host_.has_usr_local_etc) bind("mask/directory", "root/usr/local/etc", 0);
+    etc();
+    for (const char* name :
+         {"home", "home/user", "root", "tmp", "var", "var/tmp", "var/lib", "var/log", "var/cache",
+          "run", "workspace", "opt", "mnt", "dev", "proc"}) {
+      directory(std::string("root/") + name);
+    }
+    link("root/var/run", "/run");
+    bind("store/home", "root/home/user", kPlain);
+    bind("store/tmp", "root/tmp", kPlain);
+    bind("store/var-tmp", "root/var/tmp", kPlain);
+    bind("store/run", "root/run", kPlain);
+    bind("store/root-home", "root/root", kPlain);
+    if (!request_.has_workspace) bind("store/workspace", "root/workspace", kPlain);
+  }
+
+  void etc() {
+    directory("root/etc");
+    for (const auto& entry : host_.etc) {
+      const std::string target = "root/etc/" + entry.name;
+      if (const size_t slash = entry.name.rfind('/'); slash != std::string::npos) {
+        directory("root/etc/" + entry.name.substr(0, slash));
+      }
+      if (entry.kind == HostEntryKind::link) {
+        link(target, entry.target);
+      } else if (entry.kind == HostEntryKind::directory) {
+        directory(target);
+        bind("/etc/" + entry.name, target, kReadOnly, true);
+      } else {
+        file(target, "");
+        bind("/etc/" + entry.name, target, kReadOnly);
+      }
+    }
+    file("root/etc/passwd",
+         "root:x:0:0:root:/root:/bin/bash\n"
+         "daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
+         "user:x:1000:1000:user:/home/user:/bin/bash\n"
+         "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
+    file("root/etc/group",
+         "root:x:0:\ndaemon:x:1:\ntty:x:5:\nusers:x:100:\nuser:x:1000:\nnogroup:x:65534:\n");
+    file("root/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n");
+    file("root/etc/shells", "/bin/sh\n/bin/bash\n");
+    file("root/etc/profile", "export PATH=" + std::string(kSearchPath) + "\n");
+    names();
+  }
+
+  void names() {
+    file("root/etc/hostname", plan_.hostname + "\n");
+    file("root/etc/hosts",
+         "127.0.0.1 localhost " + plan_.hostname + "\n::1 localhost ip6-localhost\n");
+    file("root/etc/resolv.conf", "");
+  }
+
+  void foreign_root() {
+    directory("lower-root");
+    add({.kind = StepKind::tree,
+         .target = "lower-root",
+         .attributes = kReadOnly,
+         .slot = 0,
+         .recursive = false});
+    overlay("root", "lower-root", "store/root", 0);
+    for (const char* name : {"proc", "dev", "etc", "tmp", "home"}) {
+      make_if_missing(std::string("root/") + name, name == std::string_view("tmp") ? 01777 : 0755,
+                      0);
+    }
+    make_if_missing("root/home/user", 0755, kUserId);
+    if (!request_.has_workspace) make_if_missing("root/workspace", 0755, kUserId);
+    names();
+  }
+
+  void make_if_missing(std::string target, uint32_t mode, int64_t owner) {
+    add({.kind = StepKind::directory,
+         .target = std::move(target),
+         .mode = mode,
+         .owner = owner,
+         .optional = true});
+  }
+
+  void overlay(std::string target, const std::string& lower, const std::string& store,
+               int64_t owner) {
+    directory(store);
+    directory(store + "/upper", 0755, owner);
+    directory(store + "/work", 0755, owner);
+    std::string options = "lowerdir=" + lower + ",upperdir=" + store + "/upper,workdir=" + store +
+                          "/work,index=off,metacopy=off";
+    options += plan_.authority == Authority::rootless ? ",userxattr" : ",redirect_dir=off";
+    add({.kind = StepKind::overlay,
+         .target = std::move(target),
+         .text = std::move(options),
+         .attributes = kPlain});
+  }
+
+  void devices() {
+    tmpfs("root/dev", "size=64k,nr_inodes=64,mode=755", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+    for (const auto& device : kDevices) {
+      add({.kind = StepKind::device,
+           .target = std::string("root/dev/") + device.name,
+           .source = std::string("/dev/") + device.name,
+           .mode = 0666,
+           .owner = 0,
+           .major = device.major,
+           .minor = device.minor});
+    }
+    link("root/dev/fd", "/proc/self/fd");
+    link("root/dev/stdin", "/proc/self/fd/0");
+    link("root/dev/stdout", "/proc/self/fd/1");
+    link("root/dev/stderr", "/proc/self/fd/2");
+    link("root/dev/ptmx", "pts/ptmx");
+    directory("root/dev/pts");
+    directory("root/dev/shm");
+    bind("store/shm", "root/dev/shm", kNoExec);
+    // The number of terminals is the host's to give: 64 each.
+    add({.kind = StepKind::pts,
+         .target = "root/dev/pts",
+         .text = "mode=620,ptmxmode=666,max=64",
+         .attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC});
+  }
+
+  void proc() {
+    add({.kind = StepKind::proc, .target = "root/proc", .attributes = kNoExec});
+    if (plan_.without.has(Layer::proc_masks)) return;
+    for (const char* name : kToldByAgent) {
+      file(std::string("proc/") + name, "");
+      bind(std::string("proc/") + name, std::string("root/proc/") + name, kReadOnly);
+    }
+    sys();
+    for (const auto& entry : host_.proc) {
+      const auto is = [&](const char* name) { return entry.name == name; };
+      if (entry.kind == HostEntryKind::link || entry.name == "sys" ||
+          std::ranges::any_of(kToldByAgent, is) || std::ranges::any_of(kLeftOpen, is)) {
+        continue;
+      }
+      bind(entry.kind == HostEntryKind::directory ? "mask/directory" : "mask/file",
+           "root/proc/" + entry.name, 0);
+    }
+  }
+
+  // In the place of the kernel's settings: the few that programs ask for, as constants.
+  void sys() {
+    utsname name{};
+    uname(&name);
+    for (const char* place : {"", "/kernel", "/kernel/random", "/vm", "/fs", "/net", "/net/core"}) {
+      directory(std::string("proc/sys") + place, 0555);
+    }
+    const auto value = [&](const char* path, const std::string& text) {
+      file(std::string("proc/sys/") + path, text + "\n", 0444);
+    };
+    value("kernel/ostype", name.sysname);
+    value("kernel/osrelease", name.release);
+    value("kernel/version", name.version);
+    value("kernel/hostname", plan_.hostname);
+    value("kernel/pid_max", "32768");
+    value("kernel/threads-max", std::to_string(plan_.cgroup.pids));
+    value("kernel/cap_last_cap", "40");
+    value("kernel/ngroups_max", "65536");
+    value("kernel/random/entropy_avail", "256");
+    value("kernel/random/poolsize", "256");
+    value("vm/overcommit_memory", "0");
+    value("vm/max_map_count", "65530");
+    value("vm/swappiness", "0");
+    value("fs/file-max", "1048576");
+    value("fs/nr_open", "1048576");
+    value("net/core/somaxconn", "4096");
+    value("kernel/random/boot_id", "");
+    value("kernel/random/uuid", "");
+    // A new one with every reading: this one is the kernel's own.
+    bind("root/proc/sys/kernel/random/uuid", "proc/sys/kernel/random/uuid",
+         kReadOnly | MOUNT_ATTR_NOEXEC);
+    bind("proc/sys", "root/proc/sys", kReadOnly | MOUNT_ATTR_NOEXEC, true);
+  }
+
+  Result<> directories() {
+    struct Placed {
+      const BoxDirectory* directory;
+      int slot;
+    };
+    std::vector<Placed> placed;
+    int slot = request_.has_root ? 1 : 0;
+    for (const auto& wanted : request_.directories) placed.push_back({&wanted, slot++});
+    // What lies above is there before what lies below.
+    std::ranges::sort(placed, {}, [](const Placed& p) {
+      return std::pair(p.directory->guest_path.size(), p.slot);
+    });
+    for (const auto& [wanted, number] : placed) {
+      TRY(const auto target, target_of(wanted->guest_path));
+      const std::string name = std::to_string(number);
+      if (wanted->shown != ShownAs::cow) {
+        add({.kind = StepKind::tree,
+             .target = target,
+             .attributes = wanted->shown == ShownAs::ro ? kReadOnly : kPlain,
+             .slot = number});
+        continue;
+      }
+      directory("lower" + name);
+      add({.kind = StepKind::tree,
+           .target = "lower" + name,
+           .attributes = kReadOnly,
+           .slot = number});
+      // The root of a copy has the owner of its upper directory.
+      overlay(target, "lower" + name, "store/cow" + name, kUserId);
+      plan_.copy_on_write.push_back(
+          {wanted->guest_path, "store/cow" + name + "/upper", "lower" + name});
+    }
+    return {};
+  }
+
+  // What belongs to the sandbox itself cannot be covered from outside.
+  static Result<std::string> target_of(const std::string& path) {
+    const auto parts = split(path, '/');
+    for (size_t i = 1; i < parts.size(); ++i) {
+      if (parts[i].empty() || parts[i] == "." || parts[i] == "..") {
+        return Error(Code::invalid_argument, "'" + to_printable(path) + "' is not a plain path");
+      }
+    }
+    if (!path.starts_with('/') || parts.size() < 2 || path.size() > 1024) {
+      return Error(Code::invalid_argument, "'" + to_printable(path) + "' is not an absolute path");
+    }
+    for (const char* own : {"proc", "dev", "sys", "etc", "run"}) {
+      if (parts[1] == own) {
+        return Error(Code::invalid_argument,
+                     "'" + to_printable(path) + "' belongs to the sandbox itself")
+            .with_hint("choose a place such as /workspace/data or /mnt/data");
+      }
+    }
+    return "root" + path;
+  }
+
+  void landlock() {
+    const auto allow = [&](std::string path, FileAccess access) {
+      plan_.landlock.push_back({std::move(path), access});
+    };
+    if (request_.has_root) {
+      allow("/", FileAccess::read_write);
+    } else {
+      allow("/", FileAccess::read_only);
+      for (const auto& entry : host_.system) {
+        if (entry.kind == HostEntryKind::directory)
+          allow("/" + entry.name, FileAccess::read_execute);
+      }
+      for (const char* path : {"/workspace", "/home/user", "/root", "/tmp", "/var/tmp", "/run"}) {
+        allow(path, FileAccess::read_write);
+      }
+    }
+    allow("/dev", FileAccess::device);
+    allow("/dev/shm", FileAccess::read_write);
+    allow("/proc", FileAccess::device);
+    for (const auto& wanted : request_.directories) {
+      allow(wanted.guest_path,
+            wanted.shown == ShownAs::ro ? FileAccess::read_execute : FileAccess::read_write);
+    }
+  }
+
+  const BoxRequest& request_;
+  const HostView& host_;
+  Plan& plan_;
+};
+
+}  // namespace
+
+Result<> plan_root(const BoxRequest& request, const HostView& host, Plan& plan) {
+  return RootPlanner(request, host, plan).make();
+}
+
+}  // namespace atl::native

@@ -1,0 +1,88 @@
+#include "native/user_namespace.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "os/file.h"
+
+namespace atl::native {
+namespace {
+
+std::string line_of(const IdMapping& mapping) {
+  return std::to_string(mapping.inside) + " " + std::to_string(mapping.outside) + " " +
+         std::to_string(mapping.count) + "\n";
+}
+
+Result<> write_map(const std::string& path, const std::string& text) {
+  TRY(auto fd, os::open_at(AT_FDCWD, path, O_WRONLY));
+  if (write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return os_error("writing", path);
+  }
+  return {};
+}
+
+// Holds the namespace open until it is told to go: a byte means "the maps are written", the end of
+// the pipe means "leave".
+[[noreturn]] void hold(int go, int done, FurtherNamespaces further) {
+  char byte = 0;
+  bool fine = read(go, &byte, 1) == 1;
+  if (fine && further == FurtherNamespaces::none) {
+    const int fd = open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
+    fine = fd >= 0 && write(fd, "0\n", 2) == 2;
+  }
+  byte = fine ? 'y' : 'n';
+  if (write(done, &byte, 1) != 1) _exit(1);
+  while (read(go, &byte, 1) > 0) {
+  }
+  _exit(0);
+}
+
+}  // namespace
+
+Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups,
+                               FurtherNamespaces further) {
+  int go[2], done[2];
+  if (pipe2(go, O_CLOEXEC) != 0) return os_error("making a pipe");
+  Fd go_read(go[0]), go_write(go[1]);
+  if (pipe2(done, O_CLOEXEC) != 0) return os_error("making a pipe");
+  Fd done_read(done[0]), done_write(done[1]);
+
+  const long holder =
+      syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+  if (holder < 0) return os_error("making a user namespace");
+  if (holder == 0) {
+    close(go[1]);
+    close(done[0]);
+    hold(go[0], done[1], further);
+  }
+  go_read.close();
+  done_write.close();
+  const auto make = [&]() -> Result<Fd> {
+    const std::string proc = "/proc/" + std::to_string(holder);
+    TRY_OK(write_map(proc + "/uid_map", line_of(users)));
+    TRY_OK(write_map(proc + "/gid_map", line_of(groups)));
+    char answer = 'n';
+    if (write(go_write.get(), "m", 1) != 1 || read(done_read.get(), &answer, 1) != 1) {
+      return os_error("preparing a user namespace");
+    }
+    if (answer != 'y') {
+      return Error(Code::internal, "further user namespaces could not be forbidden");
+    }
+    return os::open_at(AT_FDCWD, proc + "/ns/user", O_RDONLY);
+  };
+  auto made = make();
+  go_write.close();
+  while (waitpid(static_cast<pid_t>(holder), nullptr, 0) < 0 && errno == EINTR) {
+  }
+  if (!made) return std::move(made).error().with("making a user namespace");
+  return made;
+}
+
+}  // namespace atl::native
