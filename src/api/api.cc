@@ -93,7 +93,8 @@ Task<> Api::serve(Call& call, const Route* route, std::string allow) {
   Error error(Code::invalid_argument,
               call.request().path + " does not take " + call.request().method_name);
   auto response = make_problem_response(
-      Problem(405, "method_not_allowed", std::move(error).with_hint("it takes " + allow)),
+      Problem(405, "method_not_allowed",
+              std::move(error).with_hint("it takes " + allow).at_stage("route")),
       call.ids());
   response.headers.add("Allow", allow);
   co_return co_await call.answer_with(std::move(response));

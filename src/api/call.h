@@ -25,6 +25,8 @@ struct ApiOptions {
   std::function<Result<>()> readiness;
   // What POST /v1/shutdown calls once it has answered; empty refuses it.
   std::function<void(Ending)> on_shutdown;
+  // How many clients are connected now, for GET /metrics; empty is not told.
+  std::function<size_t()> connections;
   uint64_t most_upload_bytes = uint64_t{64} << 30;
 };
 

@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include "api/v1/exec_wire.h"
 #include "app/programs.h"
 #include "app/wiring.h"
 #include "base/run_task.h"
@@ -20,8 +21,6 @@
 
 namespace atl::app {
 namespace {
-
-constexpr size_t kKeepBytes = 16 * 1024 * 1024;  // of each stream, when output is collected
 
 // $XDG_RUNTIME_DIR/atoll, or /tmp/atoll-UID. Whether it is really ours the launcher's client
 // checks.
@@ -160,7 +159,8 @@ class EmbeddedEngine final : public cli::LocalEngine {
         direct ? run_task(*loop_, engine_.run(Caller(), std::move(run.sandbox), std::move(run.exec),
                                               "", forwarder, forwarder->stop()))
                : run_task(*loop_, engine_.run(Caller(), std::move(run.sandbox), std::move(run.exec),
-                                              std::move(run.input), kKeepBytes, forwarder->stop()));
+                                              std::move(run.input), api::v1::kDefaultKeep,
+                                              forwarder->stop()));
     forwarder->cancel();
     if (!result) return interrupted(std::move(result).error(), forwarder->signal());
     result->stages.insert(result->stages.begin(), began_.begin(), began_.end());

@@ -15,6 +15,7 @@
 #include "base/run_task.h"
 #include "cli/target.h"
 #include "native/launcher_client.h"
+#include "net/http_server.h"
 #include "telemetry/log.h"
 
 namespace atl::app {
@@ -76,8 +77,8 @@ class StopRequest final {
 // The launcher keeps the rights that this process gives up, so it has to be there before.
 Result<std::unique_ptr<native::LauncherClient>> start_launcher(asio::io_context& loop,
                                                                const StateDirectory& state,
-                                                               const DaemonUser& user) {
-  TRY(auto libexec, find_libexec());
+                                                               const DaemonUser& user,
+                                                               std::string libexec) {
   TRY(auto launcher,
       native::LauncherClient::kept(loop.get_executor(), {.run_directory = state.file("run"),
                                                          .libexec = std::move(libexec),
@@ -86,6 +87,15 @@ Result<std::unique_ptr<native::LauncherClient>> start_launcher(asio::io_context&
   auto greeted = run_task(loop, launcher->hello());
   if (!greeted) return std::move(greeted).error().with("starting the launcher");
   return launcher;
+}
+
+// A start that is bound to fail must not leave a new state directory behind. Where there is one
+// already, who holds it is the better thing to tell, and opening it comes first.
+Result<> check_first_start(const ListenAddress& listen, const std::string& state_directory) {
+  if (listen.address.empty() || access(state_directory.c_str(), F_OK) == 0) return {};
+  auto free = net::check_tcp_address(listen.address, listen.port);
+  if (!free) return std::move(free).error().with_hint(kOtherAddress);
+  return {};
 }
 
 void tell_ready(const ListenAddress& listen, const StateDirectory& state, const DaemonUser& user) {
@@ -121,11 +131,13 @@ Result<> serve(cli::ServeOptions options) {
   raise_descriptor_limit();
   TRY(ListenAddress listen, parse_listen(options.listen));
   TRY(const DaemonUser user, find_daemon_user(options.user));
+  TRY(auto libexec, find_libexec());
+  TRY_OK(check_first_start(listen, options.state_directory));
   TRY(const StateDirectory state, StateDirectory::open(options.state_directory, user));
 
   asio::io_context loop(1);
   StopRequest stop(loop);
-  TRY(const auto launcher, start_launcher(loop, state, user));
+  TRY(const auto launcher, start_launcher(loop, state, user, std::move(libexec)));
   if (user.uid == 0) {
     log_warn(
         "running as root; make a user for the daemon: useradd --system --no-create-home atoll");

@@ -42,7 +42,8 @@ struct Daemon::Impl {
             {.version = ATOLL_VERSION,
              .trusted_uid = geteuid(),
              .readiness = [this] { return readiness(); },
-             .on_shutdown = parts.on_shutdown}),
+             .on_shutdown = parts.on_shutdown,
+             .connections = [this] { return server.stats().connections; }}),
         server(executor, api) {}
 
   Result<> readiness() const {
@@ -88,7 +89,7 @@ Task<> Daemon::start() {
   if (impl.parts.address.empty()) co_return Result<>();
   auto port = impl.server.listen_tcp(impl.parts.address, impl.parts.port);
   if (!port) {
-    co_return std::move(port).error().with_hint("choose another with --listen HOST:PORT");
+    co_return std::move(port).error().with_hint(kOtherAddress);
   }
   impl.port = *port;
   co_return Result<>();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/task.h"
@@ -20,6 +21,9 @@ namespace atl::app {
 // outlives them.
 std::vector<EngineDriver> make_drivers(const asio::any_io_executor& executor,
                                        native::LauncherClient& launcher);
+
+// What helps when the address is taken.
+inline constexpr std::string_view kOtherAddress = "choose another with --listen HOST:PORT";
 
 struct DaemonParts {
   std::string database;                     // the file

@@ -36,6 +36,9 @@ constexpr std::string_view kBase64 =
 Result<std::pair<int64_t, std::string_view>> leading_number(std::string_view text) {
   int64_t value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem == std::errc::result_out_of_range) {
+    return Error(Code::invalid_argument, "'" + to_printable(text) + "' is too large a number");
+  }
   if (problem != std::errc() || value < 0) {
     return Error(Code::invalid_argument,
                  "'" + to_printable(text) + "' does not begin with a number");
@@ -160,9 +163,14 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   if (unit == "m" || unit == "min") factor = 60'000;
   if (unit == "h") factor = 3'600'000;
   if (unit == "d") factor = 86'400'000;
-  if (factor == 0 || value > INT64_MAX / factor) {
+  if (factor == 0) {
     return Error(Code::invalid_argument,
                  "'" + to_printable(text) + "' is no duration; write 90s, 5m or 2h");
+  }
+  constexpr int64_t kYear = int64_t{365} * 86'400'000;
+  if (value > kYear / factor) {
+    return Error(Code::invalid_argument,
+                 "'" + to_printable(text) + "' is too long; a year (365d) is the longest");
   }
   return std::chrono::milliseconds(value * factor);
 }

@@ -40,7 +40,8 @@ Error problem_to_error(int status, std::string_view body, std::string& request_i
   const std::string detail = value ? text_at(*value, "detail") : "";
   if (detail.empty()) {
     return Error(code_from("", status),
-                 fmt::format("the server answered {} {}", status, net::reason_phrase(status)));
+                 fmt::format("the server answered {} {}", status, net::reason_phrase(status)))
+        .with_hint("is it an Atoll daemon? look at --url and ATOLL_URL");
   }
   request_id = text_at(*value, "request_id");
   return Error(code_from(text_at(*value, "code"), status), detail)
@@ -59,7 +60,7 @@ Client::~Client() = default;
 
 Result<std::unique_ptr<Client>> Client::open(Context& context) {
   TRY(const TargetSearch search, find_target(context.args, find_variable));
-  if (!search.found) return no_daemon(search.socket);
+  if (!search.found) return no_daemon(search);
   return connect(context, *search.found);
 }
 
@@ -87,6 +88,9 @@ net::ClientRequest Client::make_request(net::Method method, std::string target) 
 }
 
 Error Client::unreachable(Error error) const {
+  if (is_local() && error.code() == Code::permission_denied) {
+    return not_permitted(endpoint_.socket_path);
+  }
   return std::move(error)
       .with("talking to the daemon at " + single_line(target_.url))
       .with_hint("is it running? atoll serve starts one");

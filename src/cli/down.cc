@@ -37,7 +37,7 @@ Result<> wait_until_gone(const std::string& socket) {
 
 Result<int> down(Context& context) {
   TRY(const TargetSearch search, find_target(context.args, find_variable));
-  if (!search.found) return no_daemon(search.socket);
+  if (!search.found) return no_daemon(search);
   TRY(const auto client, Client::connect(context, *search.found));
   const bool leave = context.args.has("leave");
   TRY_OK(

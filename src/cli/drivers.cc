@@ -42,6 +42,7 @@ std::string table_of(const json::Array& drivers) {
 Result<std::string> fetch(Context& context) {
   TRY(const TargetSearch search, find_target(context.args, find_variable));
   if (!search.found) {
+    TRY_OK(check_that_nobody_was_meant(search));
     TRY(const auto engine, context.program.open_engine());
     return to_json(engine->drivers());
   }

@@ -4,7 +4,10 @@
 #include <fmt/core.h>
 #include <stdlib.h>
 
+#include <algorithm>
+
 #include "base/text.h"
+#include "core/request_check.h"
 #include "os/file.h"
 
 namespace atl::cli {
@@ -24,11 +27,21 @@ constexpr Flag kExec[] = {
     {"timeout", 0, "TIME", "kill the command after this long: 500ms, 30s, 5m (exit code 124)"},
 };
 
+bool is_variable_name(std::string_view name) {
+  return !name.empty() && std::ranges::none_of(name, [](char c) {
+    return static_cast<unsigned char>(c) <= ' ' || c == 0x7f;
+  });
+}
+
+// `where` names the place in errors: the text itself may be a secret.
 Result<> add_variable(Variables& env, std::string_view text, std::string_view where) {
   const size_t equals = text.find('=');
   const std::string name(text.substr(0, equals));
-  if (name.empty() || name.find('\0') != std::string::npos) {
-    return usage_error(fmt::format("{}: '{}' is not of the form K=V", where, to_printable(text)));
+  if (!is_variable_name(name)) {
+    return usage_error(
+               fmt::format("{}: {}", where,
+                           name.empty() ? "a variable has no name" : "a name has no blanks in it"))
+        .with_hint("write NAME=value, or NAME alone to take its value from here");
   }
   if (equals != std::string_view::npos) {
     env[name] = text.substr(equals + 1);
@@ -50,14 +63,8 @@ Result<> add_env_file(Variables& env, std::string_view text, std::string_view na
     if (line.ends_with('\r')) line.pop_back();
     const size_t first = line.find_first_not_of(" \t");
     if (first == std::string::npos || line[first] == '#') continue;
-    // The line itself may hold a secret, so errors name only its number.
-    TRY_OK([&]() -> Result<> {
-      if (line[first] == '=') {
-        return usage_error(fmt::format("{}:{}: a line without a name", name, number));
-      }
-      return add_variable(env, std::string_view(line).substr(first),
-                          fmt::format("{}:{}", name, number));
-    }());
+    TRY_OK(add_variable(env, std::string_view(line).substr(first),
+                        fmt::format("{}:{}", name, number)));
   }
   return {};
 }
@@ -69,7 +76,10 @@ Result<Variables> env_from(const Args& args) {
     if (!text) return std::move(text).error().with("--env-file");
     TRY_OK(add_env_file(env, *text, to_printable(path)));
   }
-  for (const std::string& text : args.all("env")) TRY_OK(add_variable(env, text, "--env"));
+  size_t number = 0;
+  for (const std::string& text : args.all("env")) {
+    TRY_OK(add_variable(env, text, fmt::format("--env, number {}", ++number)));
+  }
   return env;
 }
 
@@ -83,6 +93,7 @@ Result<ExecAsked> exec_from(const Args& args) {
     auto timeout = parse_duration(*text);
     if (!timeout) return usage_error("--timeout: " + timeout.error().message());
     if (timeout->count() <= 0) return usage_error("--timeout: it must be more than zero");
+    if (*timeout > kLongestTimeout) return usage_error("--timeout: 30d is the longest");
     asked.timeout = *timeout;
   }
   return asked;

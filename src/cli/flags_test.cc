@@ -64,7 +64,13 @@ TEST(SandboxFlags, NonsenseIsAUsageErrorThatNamesTheFlag) {
                                                         {"--ttl", "0"},
                                                         {"--memory", "huge"},
                                                         {"--min-isolation", "total"},
+                                                        {"--ttl", "366d"},
+                                                        {"--idle", "99999999999d"},
+                                                        {"--name", "No Good"},
+                                                        {"--name", "-"},
+                                                        {"--pids", "9999999999"},
                                                         {"--label", "novalue"},
+                                                        {"--label", "a b=c"},
                                                         {"--here=cwo", ""}}) {
     const auto args = value.empty() ? parse({flag}) : parse({flag, value});
     const auto asked = sandbox_from(args);
@@ -73,6 +79,13 @@ TEST(SandboxFlags, NonsenseIsAUsageErrorThatNamesTheFlag) {
     EXPECT_TRUE(is_usage_error(asked.error())) << flag;
     EXPECT_THAT(asked.error().message(), HasSubstr(flag.substr(0, flag.find('='))));
   }
+}
+
+TEST(SandboxFlags, AnEmptyNameIsNoName) {
+  const auto asked = sandbox_from(parse({"--name", ""}));
+
+  ASSERT_FALSE(asked);
+  EXPECT_TRUE(is_usage_error(asked.error()));
 }
 
 TEST(SandboxFlags, ALevelNearlyRightGetsASuggestion) {
@@ -129,11 +142,46 @@ TEST(Env, AFileHasLinesCommentsAndNames) {
 TEST(Env, ABadLineIsNamedByItsNumberAndNotShown) {
   Variables env;
 
-  const auto added = add_env_file(env, "A=1\n=secret\n", "vars");
+  for (const std::string line : {"=secret", "A B=secret", "my secret", "A\tB=secret"}) {
+    const auto added = add_env_file(env, "A=1\n" + line + "\n", "vars");
 
-  ASSERT_FALSE(added);
-  EXPECT_THAT(added.error().message(), HasSubstr("vars:2"));
-  EXPECT_THAT(added.error().message(), Not(HasSubstr("secret")));
+    ASSERT_FALSE(added) << line;
+    EXPECT_TRUE(is_usage_error(added.error()));
+    EXPECT_THAT(added.error().message(), HasSubstr("vars:2"));
+    EXPECT_THAT(added.error().message(), Not(HasSubstr("secret")));
+  }
+}
+
+TEST(Env, ANameAloneInAFileTakesOurValueOrIsLeftOut) {
+  setenv("ATOLL_TEST_VALUE", "from here", 1);
+  unsetenv("ATOLL_TEST_MISSING");
+  Variables env;
+
+  const auto added = add_env_file(env, "ATOLL_TEST_VALUE\nATOLL_TEST_MISSING\nE=\n", "vars");
+
+  ASSERT_TRUE(added);
+  EXPECT_THAT(env, ElementsAre(Pair("ATOLL_TEST_VALUE", "from here"), Pair("E", "")));
+}
+
+TEST(Env, ABadNameIsAUsageErrorThatDoesNotShowTheValue) {
+  for (const std::string text : {"A B=secret", "=secret", "", " =secret"}) {
+    const auto env = env_from(parse({"-e", "FINE=1", "-e", text}));
+
+    ASSERT_FALSE(env) << text;
+    EXPECT_TRUE(is_usage_error(env.error())) << text;
+    EXPECT_THAT(env.error().message(), HasSubstr("--env, number 2"));
+    EXPECT_THAT(env.error().message(), Not(HasSubstr("secret")));
+  }
+}
+
+TEST(Exec, TimeoutsHaveALimit) {
+  EXPECT_EQ(exec_from(parse({"--timeout", "30d"}))->timeout, std::chrono::hours(30 * 24));
+  for (const char* longer : {"31d", "366d", "99999999999d", "99999999999999999999d"}) {
+    const auto asked = exec_from(parse({"--timeout", longer}));
+
+    ASSERT_FALSE(asked) << longer;
+    EXPECT_TRUE(is_usage_error(asked.error())) << longer;
+  }
 }
 
 TEST(Exec, TimeoutsArePositive) {

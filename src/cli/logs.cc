@@ -46,7 +46,7 @@ Result<int> logs(Context& context) {
   }
   if (context.args.has("follow")) {
     return usage_error("--json tells all at once, so it cannot go with --follow")
-        .with_hint("the API streams NDJSON: GET /v1/sandboxes/{id}/processes/{process}/output");
+        .with_hint("leave one of the two out");
   }
   TRY(const auto client, Client::open(context));
   TRY(const std::string text, client->get(target));

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/args.h"
+#include "cli/flag_words.h"
 #include "cli/format.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
@@ -52,7 +53,8 @@ int exit_code_of(const Error& error) {
   return kExitAtollFailed;
 }
 
-std::string to_text(const Error& error, std::string_view request_id) {
+std::string to_text(const Error& told, std::string_view request_id) {
+  const Error error = in_flag_words(told);
   std::string text =
       fmt::format("atoll: {}{}\n", doing_at(error.stage()), single_line(error.message()));
   if (!error.hint().empty()) text += "  hint: " + single_line(error.hint()) + "\n";
@@ -60,7 +62,8 @@ std::string to_text(const Error& error, std::string_view request_id) {
   return text;
 }
 
-std::string to_json(const Error& error, std::string_view request_id) {
+std::string to_json(const Error& told, std::string_view request_id) {
+  const Error error = in_flag_words(told);
   std::string out = R"({"ok":false,"error":{"code":)";
   const auto add = [&](std::string_view key, std::string_view value) {
     if (value.empty()) return;

@@ -109,7 +109,8 @@ Result<int> run(Context& context) {
 
   TRY(const TargetSearch search, find_target(args, find_variable));
   if (!search.found) {
-    if (args.has("keep")) return no_daemon(search.socket).with("--keep");
+    if (args.has("keep")) return no_daemon(search).with("--keep");
+    TRY_OK(check_that_nobody_was_meant(search));
     return run_embedded(context, std::move(asked));
   }
   TRY(const auto client, Client::connect(context, *search.found));

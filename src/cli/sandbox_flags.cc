@@ -7,7 +7,10 @@
 #include <charconv>
 #include <memory>
 
+#include "base/ids.h"
 #include "base/text.h"
+#include "cli/flag_words.h"
+#include "core/request_check.h"
 #include "json/describe.h"
 
 namespace atl::cli {
@@ -84,6 +87,18 @@ Result<Resources> resources_from(const Args& args) {
   return resources;
 }
 
+// What is wrong whoever would serve it is wrong on the command line.
+Result<> check(const std::optional<std::string>& name, std::map<std::string, std::string> labels,
+               Resources resources) {
+  if (name) {
+    const auto fine = check_sandbox_name(*name);
+    if (!fine) return usage_error("--name: " + fine.error().message());
+  }
+  const auto fine = check_create({.labels = std::move(labels), .resources = resources}, {});
+  if (!fine) return usage_error(in_flag_words(fine.error()).message());
+  return {};
+}
+
 Result<std::string> absolute(const std::string& path) {
   const std::unique_ptr<char, decltype(&free)> real(realpath(path.c_str(), nullptr), &free);
   if (real == nullptr) return os_error("the directory", to_printable(path));
@@ -153,8 +168,9 @@ Result<SandboxAsked> sandbox_from(const Args& args) {
     TRY(request.idle_s, parse_seconds("idle", *text));
   }
   TRY(auto labels, labels_from(args));
-  if (!labels.empty()) request.labels = std::move(labels);
   TRY(const auto resources, resources_from(args));
+  TRY_OK(check(request.name, labels, resources));
+  if (!labels.empty()) request.labels = std::move(labels);
   if (resources.cpu || resources.memory_mb || resources.pids || resources.disk_mb) {
     request.resources = resources;
   }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <vector>
 
 #include "base/text.h"
 #include "os/file.h"
@@ -40,11 +41,16 @@ std::string read_key(const std::string& state_directory) {
   return *text;
 }
 
-bool answers(const std::string& state_directory) {
-  auto directory = os::open_at(AT_FDCWD, state_directory, O_PATH | O_DIRECTORY);
-  if (!directory) return false;
-  return os::connect_at(directory->get(), std::string(kSocketName), os::SocketKind::stream)
-      .has_value();
+// Fine when a daemon answers on the socket of the directory.
+Result<> knock(const std::string& state_directory) {
+  TRY(const auto directory, os::open_at(AT_FDCWD, state_directory, O_PATH | O_DIRECTORY));
+  TRY_OK(os::connect_at(directory.get(), std::string(kSocketName), os::SocketKind::stream));
+  return {};
+}
+
+// No such directory, no socket in it, or one that a dead daemon left.
+bool means_nobody(const Error& error) {
+  return error.code() == Code::not_found || error.code() == Code::unavailable;
 }
 
 std::optional<std::string> non_empty(std::optional<std::string> value) {
@@ -58,14 +64,27 @@ std::optional<std::string> find_variable(std::string_view name) {
   return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
 }
 
+Result<std::string> home_directory(const Environment& environment) {
+  if (auto home = non_empty(environment("HOME"))) return *std::move(home);
+  std::vector<char> buffer(16 * 1024);
+  passwd entry{};
+  passwd* found = nullptr;
+  const int failed = getpwuid_r(geteuid(), &entry, buffer.data(), buffer.size(), &found);
+  if (failed == 0 && found != nullptr && found->pw_dir[0] == '/') return std::string(found->pw_dir);
+  return Error(Code::invalid_argument,
+               fmt::format("there is no home directory to keep state in: HOME is not set, and the "
+                           "password database has none for user {}",
+                           geteuid()))
+      .with_hint("name one: --state DIR, or ATOLL_STATE");
+}
+
 Result<std::string> default_state_directory(const Environment& environment) {
   if (geteuid() == 0) return std::string("/var/lib/atoll");
   if (const auto base = non_empty(environment("XDG_STATE_HOME")); base && base->starts_with('/')) {
     return *base + "/atoll";
   }
-  if (const auto home = non_empty(environment("HOME"))) return *home + "/.local/state/atoll";
-  return Error(Code::invalid_argument, "there is no home directory to keep state in")
-      .with_hint("name one: --state DIR, or ATOLL_STATE");
+  TRY(const std::string home, home_directory(environment));
+  return home + "/.local/state/atoll";
 }
 
 Result<std::string> state_directory_from(const Args& args, const Environment& environment) {
@@ -89,13 +108,16 @@ Result<TargetSearch> find_target(const Args& args, const Environment& environmen
       if (const auto directory = state_directory_from(args, environment))
         target.key = read_key(*directory);
     }
-    return TargetSearch{.found = std::move(target), .socket = ""};
+    TargetSearch search;
+    search.found = std::move(target);
+    return search;
   }
 
   TRY(const std::string directory, state_directory_from(args, environment));
   TargetSearch search;
   search.socket = directory + "/" + std::string(kSocketName);
-  if (answers(directory)) {
+  search.named = args.has("state") || non_empty(environment("ATOLL_STATE"));
+  if (auto answered = knock(directory)) {
     // The URL form wants an absolute path.
     std::string path = search.socket;
     if (!path.starts_with('/')) {
@@ -104,13 +126,31 @@ Result<TargetSearch> find_target(const Args& args, const Environment& environmen
       path = here + "/" + path;
     }
     search.found = Target{.url = "unix:" + path, .key = variable_key.value_or("")};
+  } else if (answered.error().code() == Code::permission_denied) {
+    search.trouble = not_permitted(search.socket);
+  } else if (!means_nobody(answered.error())) {
+    search.trouble = std::move(answered).error().with("looking for the daemon of " + directory);
   }
   return search;
 }
 
-Error no_daemon(const std::string& socket) {
-  return Error(Code::unavailable, "no daemon answers on " + to_printable(socket))
+Error no_daemon(const TargetSearch& search) {
+  if (search.trouble) return *search.trouble;
+  return Error(Code::unavailable, "no daemon answers on " + to_printable(search.socket))
       .with_hint("start one with: atoll serve   (or name another: --url, --state, ATOLL_URL)");
+}
+
+Result<> check_that_nobody_was_meant(const TargetSearch& search) {
+  if (search.named && search.trouble) return *search.trouble;
+  return {};
+}
+
+Error not_permitted(const std::string& socket) {
+  return Error(Code::permission_denied,
+               "permission denied: " + to_printable(socket) + " may not be opened")
+      .with_hint(
+          "a daemon's socket is for its own user and for root; become one of them, or go over TCP "
+          "with a key: --url http://HOST:PORT, ATOLL_API_KEY");
 }
 
 }  // namespace atl::cli

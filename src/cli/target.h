@@ -24,6 +24,8 @@ constexpr std::string_view kKeyFileName = "admin.key";
 using Environment = std::function<std::optional<std::string>(std::string_view name)>;
 std::optional<std::string> find_variable(std::string_view name);
 
+// $HOME, or what the password database says about us.
+Result<std::string> home_directory(const Environment& environment);
 // /var/lib/atoll for root, $XDG_STATE_HOME/atoll or ~/.local/state/atoll for others.
 Result<std::string> default_state_directory(const Environment& environment);
 // --state, ATOLL_STATE, or the default.
@@ -37,6 +39,9 @@ struct Target {
 struct TargetSearch {
   std::optional<Target> found;
   std::string socket;  // where nobody answered
+  // Somebody may be there who cannot be reached: the socket or the way to it is closed to us.
+  std::optional<Error> trouble;
+  bool named = false;  // --state or ATOLL_STATE said where to look
 };
 
 // A URL is taken as it is; a socket is a target only if a daemon answers on it. The key is
@@ -44,7 +49,14 @@ struct TargetSearch {
 // key never goes to a host that it is not for.
 Result<TargetSearch> find_target(const Args& args, const Environment& environment);
 
-// What verbs say that need a daemon.
-Error no_daemon(const std::string& socket);
+// What verbs say that need a daemon and have found none.
+Error no_daemon(const TargetSearch& search);
+
+// For verbs that can do without a daemon: an error when one was named that may be there and cannot
+// be reached. An engine of our own would answer for another one than was asked.
+Result<> check_that_nobody_was_meant(const TargetSearch& search);
+
+// The socket is somebody else's.
+Error not_permitted(const std::string& socket);
 
 }  // namespace atl::cli

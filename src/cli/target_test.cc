@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <pwd.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/verb.h"
@@ -27,6 +29,22 @@ Args parse(std::vector<std::string> arguments) {
   EXPECT_TRUE(args);
   return *std::move(args);
 }
+
+// Root may open everything; while this lives we are not root.
+class SomebodyElse final {
+ public:
+  SomebodyElse() {
+    if (was_root_) EXPECT_EQ(seteuid(65'534), 0);
+  }
+  ~SomebodyElse() {
+    if (was_root_) EXPECT_EQ(seteuid(0), 0);
+  }
+  SomebodyElse(const SomebodyElse&) = delete;
+  SomebodyElse& operator=(const SomebodyElse&) = delete;
+
+ private:
+  bool was_root_ = geteuid() == 0;
+};
 
 class TargetTest : public ::testing::Test {
  protected:
@@ -107,8 +125,51 @@ TEST(StateDirectory, FollowsTheFlagThenTheEnvironmentThenTheUser) {
   }
 }
 
-TEST(NoDaemon, SaysHowToGetOne) {
-  EXPECT_THAT(no_daemon("/x/atoll.sock").hint(), HasSubstr("atoll serve"));
+TEST(HomeDirectory, IsThatOfThePasswordDatabaseWhenHomeIsNotSet) {
+  const passwd* entry = getpwuid(geteuid());
+  if (entry == nullptr) GTEST_SKIP() << "the password database does not know us";
+
+  EXPECT_EQ(*home_directory(environment({{"HOME", "/h"}})), "/h");
+  EXPECT_EQ(*home_directory(environment({})), entry->pw_dir);
+  EXPECT_EQ(*home_directory(environment({{"HOME", ""}})), entry->pw_dir);
+}
+
+TEST_F(TargetTest, ASocketThatMayNotBeOpenedIsNotTakenForNobody) {
+  listen();
+  ASSERT_EQ(chmod((state_ + "/atoll.sock").c_str(), 0), 0);
+  const SomebodyElse nobody;
+
+  const auto named = find_target(parse({"--state", state_}), environment({}));
+  const auto by_env = find_target(parse({}), environment({{"ATOLL_STATE", state_}}));
+
+  ASSERT_TRUE(named && by_env);
+  EXPECT_FALSE(named->found);
+  EXPECT_EQ(no_daemon(*named).code(), Code::permission_denied);
+  EXPECT_THAT(no_daemon(*named).message(), HasSubstr("permission denied"));
+  EXPECT_THAT(no_daemon(*named).hint(), HasSubstr("--url"));
+  EXPECT_FALSE(check_that_nobody_was_meant(*named));
+  EXPECT_FALSE(check_that_nobody_was_meant(*by_env));
+}
+
+TEST_F(TargetTest, ADirectoryThatNobodyNamedDoesNotStandInTheWay) {
+  TargetSearch search;
+  search.trouble = not_permitted("/x/atoll.sock");
+
+  EXPECT_TRUE(check_that_nobody_was_meant(search));
+  search.named = true;
+  EXPECT_FALSE(check_that_nobody_was_meant(search));
+}
+
+TEST_F(TargetTest, ADaemonThatHasDiedIsNobody) {
+  listen();
+  listener_ = Fd();
+
+  const auto search = find_target(parse({"--state", state_}), environment({}));
+
+  ASSERT_TRUE(search);
+  EXPECT_FALSE(search->found);
+  EXPECT_TRUE(check_that_nobody_was_meant(*search));
+  EXPECT_THAT(no_daemon(*search).hint(), HasSubstr("atoll serve"));
 }
 
 }  // namespace

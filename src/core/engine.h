@@ -67,8 +67,8 @@ struct CreateRequest {
   std::vector<HostDirectory> mounts;
 };
 
-// The same key with the same request gives the same answer; with another request,
-// Code::idempotency_mismatch.
+// The same key with the same request gives the same sandbox, and Code::conflict once that one has
+// ended; with another request, Code::idempotency_mismatch.
 struct Idempotency {
   std::string key;
   std::string request_hash;

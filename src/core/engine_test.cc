@@ -197,8 +197,11 @@ TEST_F(EngineTest, AnIdempotencyKeyOutlivesItsSandboxAndNotTheDay) {
   world_.advance(std::chrono::hours(24));
   const auto next_day = world_.create({}, key);
 
-  EXPECT_EQ(same_day->id, id);
-  EXPECT_EQ(same_day->state, State::destroyed);
+  ASSERT_FALSE(same_day);
+  EXPECT_EQ(same_day.error().code(), Code::conflict);
+  EXPECT_THAT(same_day.error().message(), HasSubstr(id));
+  EXPECT_THAT(same_day.error().hint(), HasSubstr("new Idempotency-Key"));
+  ASSERT_TRUE(next_day);
   EXPECT_NE(next_day->id, id);
 }
 

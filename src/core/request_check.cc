@@ -165,8 +165,9 @@ Result<> check_exec(const ExecRequest& request) {
   if (has_nul(request.user) || request.user.size() > kMostText) {
     return invalid("user", "it is a name of at most 256 bytes");
   }
-  if (request.timeout.count() < 0) return invalid("timeout_ms", "it is negative");
-  return {};
+  if (request.timeout.count() >= 0 && request.timeout <= kLongestTimeout) return {};
+  return invalid("timeout_ms", std::to_string(request.timeout.count()) + " is not between 0 and " +
+                                   std::to_string(kLongestTimeout.count()));
 }
 
 }  // namespace atl

@@ -12,6 +12,7 @@ inline constexpr size_t kMostEnvBytes = 512 * 1024;
 inline constexpr size_t kMostMounts = 32;
 inline constexpr size_t kMostArguments = 4'096;
 inline constexpr size_t kMostArgumentBytes = 1024 * 1024;
+inline constexpr Millis kLongestTimeout = std::chrono::hours(30 * 24);
 
 Result<> check_create(const CreateRequest& request, const EngineOptions& options);
 Result<> check_ttl(std::chrono::seconds ttl, const EngineOptions& options);

@@ -1,27 +1,13 @@
 #include "core/runs.h"
 
 #include "core/request_check.h"
+#include "driver/feed_stdin.h"
 #include "json/describe.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 
 namespace atl {
 namespace {
-
-constexpr size_t kStdinPiece = 64 * 1024;
-
-// Beside the output, so that a process that does not read cannot keep its output from us. A process
-// that closes its stdin early is no error.
-Task<> feed(std::shared_ptr<Process> process, std::string bytes) {
-  for (size_t at = 0; at < bytes.size(); at += kStdinPiece) {
-    std::string piece = bytes.substr(at, kStdinPiece);
-    auto written = co_await process->write_stdin(std::move(piece));
-    if (!written) co_return Result<>();
-  }
-  auto closed = co_await process->close_stdin();
-  static_cast<void>(closed);
-  co_return Result<>();
-}
 
 // While it lives the sandbox counts as used.
 class InUse final {
@@ -105,7 +91,9 @@ Task<ExecResult> Runs::observe(RecordPtr record, ExecRequest exec, std::string s
   const std::shared_ptr<Process> process = std::move(started);
   SandboxView view = record->view();
   CO_TRY_OK(co_await observer->on_started(std::move(view), process));
-  if (!stdin_bytes.empty()) spawn(parts_.executor, feed(process, std::move(stdin_bytes)));
+  if (!stdin_bytes.empty()) {
+    spawn(parts_.executor, feed_stdin(process, std::move(stdin_bytes), AfterStdin::close));
+  }
   for (;;) {
     CO_TRY(auto event, co_await process->next());
     ExecResult result;

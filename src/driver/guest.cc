@@ -2,28 +2,15 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include "driver/feed_stdin.h"
+
 namespace atl {
 namespace {
-
-constexpr size_t kStdinPiece = 64 * 1024;
 
 void keep_bounded(std::string& kept, std::string_view bytes, size_t keep, bool& truncated) {
   const size_t room = keep - std::min(keep, kept.size());
   kept += bytes.substr(0, room);
   if (bytes.size() > room) truncated = true;
-}
-
-// A process that stops reading must not keep its result from us, so stdin is fed beside the
-// collecting, not before it. A broken pipe is the process's own choice and no error of the exec.
-Task<> feed_stdin(std::shared_ptr<Process> process, std::string bytes) {
-  for (size_t at = 0; at < bytes.size(); at += kStdinPiece) {
-    std::string piece = bytes.substr(at, kStdinPiece);
-    auto written = co_await process->write_stdin(std::move(piece));
-    if (!written) co_return Result<>();
-  }
-  auto closed = co_await process->close_stdin();
-  static_cast<void>(closed);
-  co_return Result<>();
 }
 
 }  // namespace
@@ -36,7 +23,7 @@ Task<ExecResult> exec_collect(Guest& guest, ExecRequest request, std::string std
       std::move(started);  // shared with the feeder, which may end later
   if (!stdin_bytes.empty()) {
     const auto executor = co_await asio::this_coro::executor;
-    spawn(executor, feed_stdin(process, std::move(stdin_bytes)));
+    spawn(executor, feed_stdin(process, std::move(stdin_bytes), AfterStdin::close));
   }
 
   ExecResult result;

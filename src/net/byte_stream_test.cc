@@ -157,7 +157,7 @@ TEST(ByteStream, ReportsAPeerThatReset) {
 
 TEST(ConnectTcp, SaysWhenNobodyListens) {
   TestWorld world;
-  auto socket = bind_tcp("127.0.0.1", 0);
+  auto socket = listen_at_tcp("127.0.0.1", 0);
   ASSERT_TRUE(socket.has_value());
   auto listener = Listener::create(world.io.get_executor(), std::move(*socket), {});
   const uint16_t port = (*listener)->port();
@@ -174,7 +174,7 @@ TEST(ConnectTcp, SaysWhenNobodyListens) {
 TEST(ConnectTcp, LooksUpNames) {
   TestWorld world;
   StreamPtr accepted;
-  auto socket = bind_tcp("127.0.0.1", 0);
+  auto socket = listen_at_tcp("127.0.0.1", 0);
   auto listener = Listener::create(world.io.get_executor(), std::move(*socket),
                                    [&](StreamPtr stream, Peer) { accepted = std::move(stream); });
   ASSERT_TRUE(listener.has_value());

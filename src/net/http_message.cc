@@ -330,19 +330,29 @@ Result<> Request::set_target(std::string_view text) {
   return {};
 }
 
-Response make_problem(int status, Code code, std::string_view detail) {
+Response make_problem(int status, const Error& error) {
   Response response;
   response.status = status;
   response.headers.add("Content-Type", "application/problem+json");
   std::string& body = response.body;
   body = R"({"type":"about:blank","title":)";
   append_json_string(body, reason_phrase(status));
-  body += fmt::format(R"(,"status":{},"code":"{}","detail":)", status, to_string(code));
-  append_json_string(body, detail);
+  body += fmt::format(R"(,"status":{},"code":"{}","detail":)", status, to_string(error.code()));
+  append_json_string(body, error.message());
+  const auto add = [&](std::string_view name, std::string_view value) {
+    if (value.empty()) return;
+    body += fmt::format(R"(,"{}":)", name);
+    append_json_string(body, value);
+  };
+  add("stage", error.stage());
+  add("hint", error.hint());
   // Also what never reached a handler can be named in a report.
   const std::string request_id = make_request_id();
+  const std::string trace_id = make_trace_id();
   response.headers.add("X-Request-Id", request_id);
-  body += fmt::format(R"(,"retryable":{},"request_id":"{}"}})", is_retryable(code), request_id);
+  response.headers.add("X-Trace-Id", trace_id);
+  body += fmt::format(R"(,"retryable":{},"request_id":"{}","trace_id":"{}"}})",
+                      is_retryable(error.code()), request_id, trace_id);
   return response;
 }
 

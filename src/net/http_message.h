@@ -139,6 +139,7 @@ struct Response {
 };
 
 // problem+json as the server itself answers what it refuses.
-Response make_problem(int status, Code code, std::string_view detail);
+// The status belongs to HTTP, the rest is the error's.
+Response make_problem(int status, const Error& error);
 
 }  // namespace atl::net

@@ -81,14 +81,19 @@ TEST(PercentCoding, GoesBothWays) {
 }
 
 TEST(Problem, EscapesItsDetailAndNamesTheRequest) {
-  const Response problem = make_problem(400, Code::invalid_argument, "a \"quote\"\n");
+  const Response problem = make_problem(
+      400, Error(Code::invalid_argument, "a \"quote\"\n").at_stage("request").with_hint("b"));
   const std::string id(problem.headers.get("X-Request-Id"));
+  const std::string trace(problem.headers.get("X-Trace-Id"));
 
   EXPECT_FALSE(id.empty());
-  EXPECT_EQ(problem.body, R"({"type":"about:blank","title":"Bad Request","status":400,)"
-                          R"("code":"invalid_argument","detail":"a \"quote\"\u000a",)"
-                          R"("retryable":false,"request_id":")" +
-                              id + "\"}");
+  EXPECT_EQ(trace.size(), 32U);
+  EXPECT_EQ(
+      problem.body,
+      R"({"type":"about:blank","title":"Bad Request","status":400,)"
+      R"("code":"invalid_argument","detail":"a \"quote\"\u000a","stage":"request","hint":"b",)"
+      R"("retryable":false,"request_id":")" +
+          id + R"(","trace_id":")" + trace + "\"}");
 }
 
 }  // namespace

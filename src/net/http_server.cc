@@ -25,7 +25,8 @@ Task<> run_connection(std::shared_ptr<ServerConnection> connection) {
 
 // Tells one client too many that it is, so that it knows to come back.
 Task<> turn_away(std::shared_ptr<HttpServer::State> state, StreamPtr stream) {
-  const Response problem = make_problem(503, Code::resource_exhausted, "too many connections");
+  const Response problem = make_problem(
+      503, Error(Code::resource_exhausted, "too many connections").at_stage("connect"));
   const std::string head = fmt::format(
       "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
       "Retry-After: 1\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
@@ -91,6 +92,11 @@ std::string_view HttpServer::State::date() {
   return date_text;
 }
 
+Result<> check_tcp_address(const std::string& address, uint16_t port) {
+  TRY_OK(bind_tcp(address, port));
+  return {};
+}
+
 HttpServer::HttpServer(asio::any_io_executor executor, Handler& handler, ServerLimits limits)
     : state_(std::make_shared<State>(std::move(executor), handler, limits)),
       listening_(std::make_unique<Listening>()) {}
@@ -118,7 +124,7 @@ Result<> HttpServer::listen_on(Fd socket, TlsContextPtr tls) {
 }
 
 Result<uint16_t> HttpServer::listen_tcp(std::string address, uint16_t port, TlsContextPtr tls) {
-  TRY(auto socket, bind_tcp(address, port));
+  TRY(auto socket, listen_at_tcp(address, port));
   TRY_OK(listen_on(std::move(socket), std::move(tls)));
   return listening_->listeners.back()->port();
 }

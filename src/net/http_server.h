@@ -115,6 +115,9 @@ struct ServerStats {
   uint64_t refused = 0;    // connections beyond the limit
 };
 
+// Whether listen_tcp() would find the address free at this moment. Takes nothing.
+Result<> check_tcp_address(const std::string& address, uint16_t port);
+
 class HttpServer final {
  public:
   // `handler` must live until drain() returned without error, or until the executor runs no more.

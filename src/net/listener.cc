@@ -145,8 +145,15 @@ Result<Fd> bind_tcp(const std::string& address, uint16_t port) {
   if (!socket) return os_error("socket");
   const int on = 1;
   (void)::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (::bind(socket.get(), endpoint.data(), socklen_t(endpoint.size())) != 0 ||
-      ::listen(socket.get(), kBacklog) != 0) {
+  if (::bind(socket.get(), endpoint.data(), socklen_t(endpoint.size())) != 0) {
+    return os_error("listening on", fmt::format("{}:{}", address, port));
+  }
+  return socket;
+}
+
+Result<Fd> listen_at_tcp(const std::string& address, uint16_t port) {
+  TRY(auto socket, bind_tcp(address, port));
+  if (::listen(socket.get(), kBacklog) != 0) {
     return os_error("listening on", fmt::format("{}:{}", address, port));
   }
   return socket;

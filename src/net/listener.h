@@ -31,7 +31,8 @@ class Listener final {
   std::shared_ptr<Core> core_;
 };
 
-// A bound and listening TCP socket on a literal address.
+// A TCP socket bound to a literal address; the second one listens, too.
 Result<Fd> bind_tcp(const std::string& address, uint16_t port);
+Result<Fd> listen_at_tcp(const std::string& address, uint16_t port);
 
 }  // namespace atl::net

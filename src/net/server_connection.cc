@@ -94,8 +94,9 @@ Task<> ServerConnection::handle_one() {
   watch_wanted_ = false;
   on_closed_ = nullptr;
   if (stream_ && stage_ == Stage::waiting) {
-    auto problem = make_problem(500, Code::internal,
-                                threw ? "the handler failed" : "the handler gave no answer");
+    auto problem = make_problem(
+        500, Error(Code::internal, threw ? "the handler failed" : "the handler gave no answer")
+                 .at_stage("handle"));
     facts_.keep_alive = false;
     const auto sent = co_await respond(std::move(problem));
     if (!sent) stream_->close();
@@ -178,7 +179,8 @@ Task<bool> ServerConnection::refuse(Refusal refusal) {
   request_.minor_version = 1;
   reader_.body.start(Framing::none, 0);
   needs_linger_ = true;
-  auto problem = make_problem(refusal.status, refusal.code, refusal.detail);
+  auto problem = make_problem(refusal.status,
+                              Error(refusal.code, std::move(refusal.detail)).at_stage("request"));
   CO_TRY_OK(co_await respond(std::move(problem)));
   co_return false;
 }

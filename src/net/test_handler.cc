@@ -135,7 +135,7 @@ asio::awaitable<void> TestHandler::handle(Exchange& exchange) {
     co_return;
   }
   body_error = result.error().code();
-  auto problem = make_problem(http_status(*body_error), *body_error, result.error().message());
+  auto problem = make_problem(http_status(*body_error), result.error());
   const auto answered = co_await exchange.respond(std::move(problem));
   (void)answered;
 }

@@ -144,6 +144,12 @@ TEST(Requests, AreCountedByRoute) {
   EXPECT_THAT(text, Not(HasSubstr(id)));
 }
 
+TEST(Connections, AreCountedWhileTheyAreOpen) {
+  ApiWorld world;
+
+  EXPECT_THAT(world.get("/metrics").body, HasSubstr("atoll_http_open_connections 1\n"));
+}
+
 TEST(Routing, AMistypedPathIsAnsweredWithTheNearest) {
   ApiWorld world;
 

@@ -105,6 +105,7 @@ ApiWorld::ApiWorld(api::ApiOptions options) : host_(FakeHost::make()) {
 
   if (options.version.empty()) options.version = "1.2.3";
   if (!options.trusted_uid) options.trusted_uid = ::geteuid();
+  options.connections = [this] { return server_->stats().connections; };
   options.on_shutdown = [this](Ending ending) { shutdowns.push_back(ending); };
   api_ = std::make_unique<api::Api>(*engine_, *keys_, metrics, std::move(options));
   server_ = std::make_unique<net::HttpServer>(loop_.get_executor(), *api_);

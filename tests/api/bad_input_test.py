@@ -87,6 +87,7 @@ class BadInput(unittest.TestCase):
                 self.assertIn(answer.status, (403, 404), (method, path, answer))
                 self.assertNotIn(b"root:", answer.body)
         self.refused(self.daemon.call("GET", f"/v1/sandboxes/{self.box}/files?path=a%00b"), 400)
+        self.refused(self.daemon.call("PUT", f"/v1/sandboxes/{self.box}/files?path=a&mode=4755", b"x"), 400, "mode")
         self.assertIn(self.daemon.call("GET", f"/v1/sandboxes/{self.box}/files?path={'x' * 5000}").status, (400, 414))
         self.assertEqual(self.daemon.call("GET", f"/v1/sandboxes/{self.box}/files").status, 400)
 
@@ -125,6 +126,10 @@ class BadInput(unittest.TestCase):
         other = self.daemon.call("POST", "/v1/sandboxes", {"driver": "subprocess"}, {"Idempotency-Key": "k1"})
         self.assertEqual(first.json["id"], again.json["id"])
         self.refused(other, 422)
+        self.assertEqual(self.daemon.call("DELETE", f"/v1/sandboxes/{first.json['id']}").status, 204)
+        late = self.daemon.call("POST", "/v1/sandboxes", {"driver": "local"}, {"Idempotency-Key": "k1"})
+        self.refused(late, 409, "new Idempotency-Key")
+        self.assertEqual(late.json["code"], "conflict")
 
     def test_secrets_reach_neither_log_nor_store(self):
         canary = "canary-" + os.urandom(8).hex()

@@ -68,7 +68,19 @@ TEST_F(BadRequestsTest, BytesThatAreNoHttpAreRefused) {
   EXPECT_THAT(world_.raw("GET /" + std::string(60'000, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n"),
               StartsWith("HTTP/1.1 414"));
   EXPECT_THAT(world_.raw("GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n"), StartsWith("HTTP/1.1 400"));
-  EXPECT_THAT(world_.raw("GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n"), HasSubstr("request_id"));
+}
+
+TEST_F(BadRequestsTest, WhatTheServerItselfRefusesCarriesItsIdsAndStageToo) {
+  for (const std::string& sent :
+       {std::string("GET /v1/sandboxes/a%00b HTTP/1.1\r\nHost: a\r\n\r\n"),
+        std::string("GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n"),
+        "GET / HTTP/1.1\r\nHost: a\r\nX: " + std::string(200'000, 'a') + "\r\n\r\n"}) {
+    const std::string answer = world_.raw(sent);
+
+    EXPECT_THAT(answer, HasSubstr("\"request_id\":\"req")) << sent.substr(0, 60);
+    EXPECT_THAT(answer, HasSubstr("\"trace_id\":\"")) << sent.substr(0, 60);
+    EXPECT_THAT(answer, HasSubstr("\"stage\":\"request\"")) << sent.substr(0, 60);
+  }
 }
 
 TEST_F(BadRequestsTest, OddPathsAndParametersAreNamed) {

@@ -128,8 +128,21 @@ TEST_F(FilesTest, ModesAreOctal) {
   EXPECT_EQ(put("path=a&mode=0999", "x").status, 400);
   EXPECT_EQ(put("path=a&mode=77777", "x").status, 400);
   EXPECT_EQ(put("path=a&mode=", "x").status, 400);
+  EXPECT_EQ(put("path=a&mode=0777", "x")["mode"], "0777");
   EXPECT_EQ(put("path=a&mode=rwx", "x").status, 400);
   EXPECT_EQ(put("path=a&parents=maybe", "x").status, 400);
+}
+
+TEST_F(FilesTest, BitsThatWouldNotBeKeptAreRefused) {
+  for (const std::string mode : {"4755", "02755", "1777", "1000"}) {
+    const auto answer = put("path=a&mode=" + mode, "x");
+
+    EXPECT_EQ(answer.status, 400) << mode;
+    EXPECT_EQ(answer["code"], "invalid_argument");
+    EXPECT_THAT(answer["detail"], HasSubstr(mode));
+    EXPECT_THAT(answer["hint"], HasSubstr("mode=0755"));
+  }
+  EXPECT_EQ(get("path=a").status, 404);
 }
 
 TEST_F(FilesTest, AnUploadThatIsCutOffLeavesNothing) {

@@ -70,6 +70,18 @@ TEST_F(SandboxesTest, AnIdempotencyKeyGivesTheSameAnswerAndRefusesAnotherRequest
   EXPECT_EQ(other["code"], "idempotency_mismatch");
 }
 
+TEST_F(SandboxesTest, AnIdempotencyKeyWhoseSandboxHasEndedIsAConflict) {
+  const net::Headers key{{"Idempotency-Key", "k1"}};
+  const auto first = world_.call(Method::post, "/v1/sandboxes", "{}", key);
+  ASSERT_EQ(world_.call(Method::delete_, "/v1/sandboxes/" + first["id"], "").status, 204);
+
+  const auto again = world_.call(Method::post, "/v1/sandboxes", "{}", key);
+
+  EXPECT_EQ(again.status, 409);
+  EXPECT_EQ(again["code"], "conflict");
+  EXPECT_THAT(again["hint"], HasSubstr("new Idempotency-Key"));
+}
+
 TEST_F(SandboxesTest, IsFoundByIdAndByName) {
   const auto id = world_.create(R"({"name":"web"})");
 

@@ -4,7 +4,9 @@ import json
 import os
 import pty
 import select
+import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -52,6 +54,27 @@ class Embedded(unittest.TestCase):
         self.assertEqual(atoll("run", "--no-such-flag", "--", "true").returncode, 2)
         self.assertEqual(atoll("run", "--driver", "no-such-driver", "--", "true").returncode, 125)
 
+    def test_nonsense_is_a_usage_error(self):
+        for flags in (("--name", "No Good"), ("--label", "novalue"), ("--label", "a b=c"), ("--ttl", "99999999999d"),
+                      ("--idle", "99999999999d"), ("--timeout", "99999999999d"), ("-e", "A B=hidden"), ("-e", "=hidden")):
+            done = atoll("run", *flags, "--", "true")
+            self.assertEqual(done.returncode, 2, (flags, done.stderr))
+            self.assertNotIn(b"hidden", done.stderr)
+
+    def test_what_the_engine_refuses_is_told_in_flags(self):
+        done = atoll("run", "--ttl", "300d", "--", "true")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(b"--ttl", done.stderr)
+        self.assertNotIn(b"ttl_s", done.stderr)
+
+    def test_home_is_not_needed(self):
+        environment = clean_environment()
+        for name in ("HOME", "ATOLL_STATE", "XDG_STATE_HOME"):
+            environment.pop(name, None)
+        # What the user's own daemon would answer is not asked here, only that nobody refuses.
+        done = subprocess.run([ATOLL, "version"], env=environment, capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_a_refused_floor_says_why_and_what_helps(self):
         done = atoll("run", "--min-isolation", "vm", "--", "true")
         self.assertEqual(done.returncode, 125)
@@ -94,6 +117,10 @@ class Embedded(unittest.TestCase):
         told = json.loads(done.stdout)
         self.assertEqual((told["exit_code"], told["stdout"], told["driver"], told["isolation"]),
                          (0, "hi\n", "subprocess", "process"))
+
+    def test_json_keeps_as_much_output_as_a_daemon_does(self):
+        told = json.loads(atoll("run", "--json", "--", "sh", "-c", "head -c 9000000 /dev/zero | tr '\\0' x").stdout)
+        self.assertEqual((len(told["stdout"]), told["truncated"]), (8 << 20, True))
 
     def test_a_killed_run_is_reclaimed_by_the_next(self):
         environment = clean_environment()
@@ -180,6 +207,33 @@ class WithDaemon(unittest.TestCase):
         done = self.cli("run", "--", "python3", "-c", "print(6*7)")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"42\n", b""))
 
+    def test_json_keeps_as_much_output_as_without_a_daemon(self):
+        told = json.loads(self.cli("run", "--json", "--", "sh", "-c", "head -c 9000000 /dev/zero | tr '\\0' x").stdout)
+        self.assertEqual((len(told["stdout"]), told["truncated"]), (8 << 20, True))
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to be somebody else")
+    def test_somebody_elses_daemon_is_not_taken_for_none(self):
+        url = f"unix:{self.daemon.socket_path}"
+        for arguments in (("run", "--state", self.daemon.state, "--", "true"), ("ps", "--state", self.daemon.state),
+                          ("drivers", "--state", self.daemon.state), ("ps", "--url", url),
+                          ("run", "--url", url, "--", "true")):
+            with tempfile.TemporaryDirectory() as directory:
+                program = shutil.copy(ATOLL, directory)  # where everybody may go
+                os.chmod(directory, 0o755)
+                done = subprocess.run([program, *arguments], env=clean_environment(), capture_output=True, timeout=60,
+                                      user=65534, group=65534, extra_groups=[])
+            self.assertEqual(done.returncode, 126, (arguments, done.stderr))
+            self.assertIn(b"permission denied", done.stderr)
+            self.assertIn(b"hint", done.stderr)
+            self.assertNotIn(b"no daemon", done.stderr)
+
+    def test_hints_speak_of_commands(self):
+        box = self.cli("create").stdout.decode().strip()
+        done = self.cli("logs", "--process", "77", box)
+        self.assertEqual(done.returncode, 125)
+        self.assertNotIn(b"/v1/", done.stderr)
+        self.assertEqual(self.cli("rm", box).returncode, 0)
+
     def test_over_tcp_a_key_is_needed(self):
         ready = next(json.loads(line) for line in self.daemon.log().splitlines() if "127.0.0.1" in line)
         address = next(str(v) for v in ready.values() if "127.0.0.1:" in str(v))
@@ -200,6 +254,16 @@ class WithDaemon(unittest.TestCase):
         done = self.cli("inspekt", "x")
         self.assertEqual(done.returncode, 2)
         self.assertIn(b"inspect", done.stderr)
+
+
+class FailedServe(unittest.TestCase):
+    def test_a_taken_port_leaves_no_state_directory(self):
+        with tempfile.TemporaryDirectory() as directory, socket.create_server(("127.0.0.1", 0)) as taken:
+            state = os.path.join(directory, "new")
+            done = atoll("serve", "--listen", f"127.0.0.1:{taken.getsockname()[1]}", "--state", state)
+            self.assertEqual(done.returncode, 125, done.stderr)
+            self.assertIn(b"--listen", done.stderr)
+            self.assertEqual(os.listdir(directory), [])
 
 
 class Down(unittest.TestCase):

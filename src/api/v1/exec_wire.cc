@@ -6,7 +6,6 @@
 namespace atl::api::v1 {
 namespace {
 
-constexpr int64_t kLongestTimeoutMs = int64_t{30} * 24 * 3600 * 1000;
 constexpr int64_t kLargestOutputLimit = int64_t{1} << 50;
 
 Error invalid(std::string_view field, std::string_view problem) {
@@ -64,7 +63,8 @@ Result<ExecPlan> to_plan(WireExec wire) {
   if (plan.after_stdin == AfterStdin::leave_open || !plan.stdin_bytes.empty()) {
     plan.request.stdin_mode = StdinMode::open;
   }
-  TRY(const int64_t timeout, in_range("timeout_ms", wire.timeout_ms, 0, kLongestTimeoutMs));
+  TRY(const int64_t timeout,
+      in_range("timeout_ms", wire.timeout_ms, 0, int64_t{kLongestTimeout.count()}));
   plan.request.timeout = Millis(timeout);
   TRY(const int64_t limit, in_range("output_limit", wire.output_limit, 0, kLargestOutputLimit));
   plan.request.output_limit = static_cast<uint64_t>(limit);

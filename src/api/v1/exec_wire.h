@@ -8,6 +8,7 @@
 
 #include "api/object_writer.h"
 #include "core/engine.h"
+#include "driver/feed_stdin.h"
 #include "json/describe.h"
 
 namespace atl::api::v1 {
@@ -28,8 +29,6 @@ struct WireExec {
 BOOST_DESCRIBE_STRUCT(WireExec, (),
                       (argv, command, env, cwd, user, stdin_, stdin_b64, stdin_open, timeout_ms,
                        output_limit, max_output_bytes))
-
-enum class AfterStdin : uint8_t { close, leave_open };
 
 struct ExecPlan {
   ExecRequest request;

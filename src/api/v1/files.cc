@@ -6,6 +6,7 @@
 #include "api/parameters.h"
 #include "api/range.h"
 #include "api/v1/handlers.h"
+#include "json/path.h"
 
 namespace atl::api::v1 {
 namespace {
@@ -60,7 +61,10 @@ Result<uint32_t> read_mode(const net::Query& query) {
   for (const char digit : octal ? *text : std::string_view()) {
     mode = mode * 8 + static_cast<uint32_t>(digit - '0');
   }
-  if (!octal || mode > 07777) return invalid("mode", "it is octal, from 0 to 7777: mode=0755");
+  if (!octal || mode > 0777) {
+    return invalid("mode", json::quote(*text) + " is no octal number from 0 to 777")
+        .with_hint("write mode=0755; set-user-id, set-group-id and sticky bits are not given");
+  }
   return mode;
 }
 

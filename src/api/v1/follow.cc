@@ -9,8 +9,6 @@
 namespace atl::api::v1 {
 namespace {
 
-constexpr size_t kStdinPiece = 64 * 1024;
-
 // What the pump, the feeder and the hook on the client's leaving share.
 struct Attendance {
   bool client_gone = false;
@@ -24,19 +22,6 @@ struct Attendance {
     if (client_gone && !feeding) process->interrupt();
   }
 };
-
-// A process that closes its stdin early has its reasons; that is no error.
-Task<> feed(std::shared_ptr<Process> process, std::string bytes, AfterStdin after) {
-  for (size_t at = 0; at < bytes.size(); at += kStdinPiece) {
-    std::string piece = bytes.substr(at, kStdinPiece);
-    auto written = co_await process->write_stdin(std::move(piece));
-    if (!written) co_return Result<>();
-  }
-  if (after == AfterStdin::leave_open) co_return Result<>();
-  auto closed = co_await process->close_stdin();
-  static_cast<void>(closed);
-  co_return Result<>();
-}
 
 Task<> kill(GuestLease lease, ProcessId process) {
   co_return co_await lease->signal(process, SIGKILL);
@@ -78,7 +63,7 @@ Task<ExitStatus> follow(Call& call, Followed followed, OutputSink& sink) {
 
   if (!followed.stdin_bytes.empty()) {
     attendance->feeding = true;
-    spawn(executor, feed(process, std::move(followed.stdin_bytes), followed.after_stdin),
+    spawn(executor, feed_stdin(process, std::move(followed.stdin_bytes), followed.after_stdin),
           [attendance, lease = followed.lease](Result<>) {
             attendance->feeding = false;
             attendance->stop_if_unattended();

@@ -26,6 +26,10 @@ Task<> readyz(Call& call) {
 }
 
 Task<> metrics(Call& call) {
+  if (call.options().connections) {
+    const auto open = static_cast<int64_t>(call.options().connections());
+    call.metrics().open_connections.at().set(open);
+  }
   net::Response response;
   response.headers = call.headers(telemetry::kMetricsContentType);
   response.body = call.metrics().render();

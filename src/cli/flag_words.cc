@@ -1,0 +1,113 @@
+#include "cli/flag_words.h"
+
+#include <string>
+#include <string_view>
+
+#include "cli/args.h"
+
+namespace atl::cli {
+namespace {
+
+struct Words {
+  std::string_view theirs;
+  std::string_view ours;
+};
+
+constexpr Words kFields[] = {
+    {"name", "--name"},
+    {"labels", "--label"},
+    {"ttl_s", "--ttl"},
+    {"idle_s", "--idle"},
+    {"resources.cpu", "--cpus"},
+    {"resources.memory_mb", "--memory"},
+    {"resources.pids", "--pids"},
+    {"resources.disk_mb", "--disk"},
+    {"min_isolation", "--min-isolation"},
+    {"host_dirs", "--volume"},
+    {"mounts", "--volume"},
+    {"env", "--env"},
+    {"cwd", "--workdir"},
+    {"user", "--user"},
+    {"timeout_ms", "--timeout"},
+};
+
+// Names that mean nothing else wherever they stand.
+constexpr Words kUnmistakable[] = {
+    {"ttl_s", "--ttl"},
+    {"idle_s", "--idle"},
+    {"timeout_ms", "--timeout"},
+    {"min_isolation", "--min-isolation"},
+};
+
+constexpr Words kHints[] = {
+    {"GET /v1/sandboxes/{id}/processes lists them",
+     "without --process it is the command that was started last"},
+    {"upload the files with PUT /v1/sandboxes/{id}/files, or call on the host itself",
+     "copy the files instead: atoll cp PATH BOX:PATH"},
+    {"docs/api.md lists them", "is the daemon older than this program? atoll version tells both"},
+    {"list the sandboxes that there are", "atoll ps lists them"},
+};
+
+constexpr std::string_view kHttpOnly[] = {"/v1/",   "application/",    "Authorization",
+                                          "Bearer", "Idempotency-Key", "?path="};
+
+// "labels.a" and "host_dirs[0].path" belong to "labels" and "host_dirs".
+bool belongs_to(std::string_view field, std::string_view name) {
+  return field == name ||
+         (field.starts_with(name) && (field[name.size()] == '.' || field[name.size()] == '['));
+}
+
+// "sandbox: ttl_s: why" → "--ttl: why".
+std::string with_flag(std::string_view message) {
+  std::string_view rest = message;
+  for (const std::string_view part : {"sandbox: ", "exec: "}) {
+    if (rest.starts_with(part)) rest.remove_prefix(part.size());
+  }
+  const std::string_view field = rest.substr(0, rest.find(": "));
+  if (field.size() == rest.size()) return std::string(message);
+  for (const auto& [theirs, ours] : kFields) {
+    if (!belongs_to(field, theirs)) continue;
+    std::string text(ours);
+    const bool named = (theirs == "labels" || theirs == "env") && field.size() > theirs.size();
+    if (named) text += " " + std::string(field.substr(theirs.size() + 1));
+    return text + std::string(rest.substr(field.size()));
+  }
+  return std::string(message);
+}
+
+std::string replace_fields(std::string text) {
+  for (const auto& [theirs, ours] : kUnmistakable) {
+    for (size_t at = text.find(theirs); at != std::string::npos; at = text.find(theirs, at)) {
+      text.replace(at, theirs.size(), ours);
+      at += ours.size();
+    }
+  }
+  return text;
+}
+
+std::string to_hint(std::string_view hint) {
+  for (const auto& [theirs, ours] : kHints) {
+    if (hint == theirs) return std::string(ours);
+  }
+  for (const std::string_view word : kHttpOnly) {
+    if (hint.find(word) != std::string_view::npos) return "";
+  }
+  return replace_fields(std::string(hint));
+}
+
+}  // namespace
+
+Error in_flag_words(const Error& error) {
+  if (is_usage_error(error)) return error;  // it speaks of flags already
+  std::string message = error.message();
+  // Other errors may quote what a guest or a system said, which is not ours to change.
+  const bool about_fields = error.code() == Code::invalid_argument ||
+                            error.code() == Code::permission_denied ||
+                            error.code() == Code::already_exists;
+  if (about_fields) message = replace_fields(with_flag(message));
+  return Error(error.code(), std::move(message), error.os_errno())
+      .with_hint(to_hint(error.hint()))
+      .at_stage(error.stage());
+}
+
+}  // namespace atl::cli
