@@ -185,8 +185,8 @@ TEST(SandboxFilter, KnowsEveryCallExactlyOnce) {
 }
 
 TEST(SandboxFilter, StaysSmall) {
-  EXPECT_LE(sandbox_filter({}).size(), 350U);
-  EXPECT_LE(subprocess_filter().size(), 260U);
+  EXPECT_LE(sandbox_filter({}).size(), 200U);
+  EXPECT_LE(subprocess_filter().size(), 170U);
 }
 
 TEST(SandboxFilter, TellsWhatItAmountsTo) {
