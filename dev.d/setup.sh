@@ -7,7 +7,8 @@ packages_of() {
         libboost1.81-dev libboost-json1.81-dev libexpected-dev libfmt-dev libyaml-cpp-dev \
         libsqlite3-dev libssl-dev
       ;;
-    test) echo libclang-rt-19-dev llvm-19 libgtest-dev libgmock-dev curl jq procps ;;
+    test) echo libclang-rt-19-dev llvm-19 libgtest-dev libgmock-dev curl jq procps \
+      git gcc libc6-dev nodejs sqlite3 ;;
     lint) echo clang-format-19 clang-tidy-19 ;;
     bench) echo nginx-light wrk procps curl jq ;;
     *) return 1 ;;

@@ -11,6 +11,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
+
+#include "native/filter_tree.h"
+#include "native/syscall_list.h"
 
 namespace atl::native {
 namespace {
@@ -24,6 +28,12 @@ uint32_t evaluate(const std::vector<sock_filter>& program, const seccomp_data& d
       case BPF_LD | BPF_W | BPF_ABS:
         std::memcpy(&accumulator, reinterpret_cast<const char*>(&data) + instruction.k,
                     sizeof accumulator);
+        break;
+      case BPF_ALU | BPF_AND | BPF_K:
+        accumulator &= instruction.k;
+        break;
+      case BPF_JMP | BPF_JA:
+        at += instruction.k;
         break;
       case BPF_JMP | BPF_JEQ | BPF_K:
         at += accumulator == instruction.k ? instruction.jt : instruction.jf;
@@ -112,6 +122,95 @@ TEST(Seccomp, KillsForeignArchitectures) {
   data.arch = AUDIT_ARCH_I386;
   EXPECT_EQ(evaluate(subprocess_filter(), data), SECCOMP_RET_KILL_PROCESS);
   EXPECT_EQ(verdict(0x40000000 | SYS_read), SECCOMP_RET_KILL_PROCESS) << "x32";
+}
+
+// What the sandbox's filter says to a call with all arguments 0.
+uint32_t sandbox_verdict(const std::vector<sock_filter>& filter, uint32_t number) {
+  seccomp_data data{};
+  data.nr = static_cast<int>(number);
+  data.arch = AUDIT_ARCH_X86_64;
+  return evaluate(filter, data);
+}
+
+// Straight from the list, without the tree.
+uint32_t expected_verdict(const std::map<uint32_t, CallRule>& rules, uint32_t number,
+                          SandboxFilterOptions options) {
+  if (number > newest_known_call()) return refused(ENOSYS);
+  const auto found = rules.find(number);
+  if (found == rules.end()) return refused(EPERM);
+  switch (found->second) {
+    case CallRule::allow:
+      return SECCOMP_RET_ALLOW;
+    case CallRule::absent:
+      return refused(ENOSYS);
+    case CallRule::debug:
+      return options.allow_ptrace ? SECCOMP_RET_ALLOW : refused(EPERM);
+    case CallRule::refuse:
+      return refused(EPERM);
+    case CallRule::by_arguments:
+      break;
+  }
+  if (number == SYS_socket || number == SYS_socketpair) return refused(EAFNOSUPPORT);
+  return number == SYS_prctl ? refused(EINVAL) : SECCOMP_RET_ALLOW;
+}
+
+TEST(SandboxFilter, SaysToEveryNumberWhatTheListSays) {
+  std::map<uint32_t, CallRule> rules;
+  for (const auto& group : system_call_groups()) {
+    for (const auto& call : group.calls) rules.emplace(call.number, group.rule);
+  }
+  for (const bool debug : {false, true}) {
+    const SandboxFilterOptions options{.allow_ptrace = debug};
+    const auto filter = sandbox_filter(options);
+    for (uint32_t number = 0; number <= 600; ++number) {
+      EXPECT_EQ(sandbox_verdict(filter, number), expected_verdict(rules, number, options))
+          << number;
+    }
+    EXPECT_EQ(sandbox_verdict(filter, 0x3fffffff), refused(ENOSYS));
+    EXPECT_EQ(sandbox_verdict(filter, 0x40000000), SECCOMP_RET_KILL_PROCESS);
+    EXPECT_EQ(sandbox_verdict(filter, 0x7fffffff), SECCOMP_RET_KILL_PROCESS);
+    EXPECT_EQ(sandbox_verdict(filter, 0xffffffff), refused(ENOSYS));
+  }
+}
+
+TEST(SandboxFilter, KnowsEveryCallExactlyOnce) {
+  std::map<uint32_t, int> seen;
+  for (const auto& group : system_call_groups()) {
+    for (const auto& call : group.calls) ++seen[call.number];
+  }
+  // Between the old calls of x86-64 and those that all architectures share there are none.
+  for (uint32_t number = 0; number <= newest_known_call(); ++number) {
+    EXPECT_EQ(seen[number], number > 336 && number < 424 ? 0 : 1) << number;
+  }
+}
+
+TEST(SandboxFilter, StaysSmall) {
+  EXPECT_LE(sandbox_filter({}).size(), 200U);
+  EXPECT_LE(subprocess_filter().size(), 170U);
+}
+
+TEST(SandboxFilter, TellsWhatItAmountsTo) {
+  const auto plain = summarize_filter({});
+  const auto debug = summarize_filter({.allow_ptrace = true});
+  EXPECT_EQ(debug.allowed, plain.allowed + 3);
+  EXPECT_EQ(plain.instructions, sandbox_filter({}).size());
+  EXPECT_EQ(describe_filter({}), std::to_string(plain.allowed) +
+                                     " system calls allowed, 6 more by their arguments, all "
+                                     "others refused (" +
+                                     std::to_string(plain.instructions) + " instructions)");
+}
+
+TEST(FilterTree, JumpsFartherThanAConditionalJumpReaches) {
+  Decision decision(allow());
+  for (uint32_t value = 0; value < 2000; value += 2) decision.set(value, refuse(EPERM));
+  decision.set_range(100, 299, kill_process());
+  decision.set(UINT32_MAX, refuse(ENOSYS));
+  const auto filter = filter_of(decision);
+  for (uint32_t value = 0; value < 2100; ++value) {
+    const uint32_t plain = value < 2000 && value % 2 == 0 ? refused(EPERM) : SECCOMP_RET_ALLOW;
+    const bool killed = value >= 100 && value <= 299;
+    EXPECT_EQ(sandbox_verdict(filter, value), killed ? SECCOMP_RET_KILL_PROCESS : plain) << value;
+  }
 }
 
 }  // namespace
