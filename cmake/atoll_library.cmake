@@ -34,7 +34,7 @@ function(atoll_library name)
   endif()
 endfunction()
 
-# A gtest program, run by ctest as one test with the given label (unit, conformance, security, faults, api, e2e).
+# A gtest program, run by ctest as one test with the given label (unit, conformance, security, faults, api, e2e, vm).
 # With NO_RUN it is only built, for atoll_test_run to run it once or several times.
 function(atoll_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "NO_RUN" "LABEL;TIMEOUT" "SOURCES;DEPS")

@@ -9,6 +9,11 @@ packages_of() {
       ;;
     test) echo libclang-rt-19-dev llvm-19 libgtest-dev libgmock-dev curl jq procps \
       git gcc libc6-dev nodejs sqlite3 ;;
+    # QEMU, and what a guest's disk is made of and with (tests/vm).
+    vm)
+      echo qemu-system-x86 busybox-static kmod e2fsprogs btrfs-progs procps psmisc git iproute2 libcap2-bin \
+        python3 util-linux mount passwd
+      ;;
     lint) echo clang-format-19 clang-tidy-19 ;;
     bench) echo nginx-light wrk procps curl jq ;;
     *) return 1 ;;
@@ -19,7 +24,7 @@ help_setup() {
   cat <<'TEXT'
 usage: ./dev setup [SET…]
 
-Installs the Debian packages of the named sets: build, test, lint, bench (default: build test lint).
+Installs the Debian packages of the named sets: build, test, vm, lint, bench (default: build test lint).
 Does nothing, in an instant, when they are all there. Needs root or sudo only when something is missing.
 Starts no service. The other verbs call it themselves.
 TEXT
@@ -30,7 +35,7 @@ verb_setup() {
   [[ $# -gt 0 ]] || set -- build test lint
   for set in "$@"; do
     packages_of "$set" >/dev/null || {
-      complain "no set '$set': there are build, test, lint, bench"
+      complain "no set '$set': there are build, test, vm, lint, bench"
       return 2
     }
   done

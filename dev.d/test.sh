@@ -5,8 +5,9 @@ help_test() {
 usage: ./dev test [quick|full]
 
   quick    the house rules, unit tests and conformance in the dev build
-  (none)   the release products; all tests, built with asan and ubsan, against them; clang-tidy
-  full     also the unit tests under tsan and a minute of each fuzzer
+  (none)   the release products; all tests, built with asan and ubsan, against them; a smoke of them
+           in a QEMU guest with another kernel; clang-tidy
+  full     also all that is to be shown in guests, the unit tests under tsan, a minute of each fuzzer
 
 Every step is run even if an earlier one failed, unless it needs what that one should have built.
 The last line says "N passed, N failed" in cases (", N skipped" if there are any). Under
@@ -31,6 +32,7 @@ verb_test() {
   now_us
   local begin=$REPLY
   ensure_packages build test lint || return
+  [[ $mode == quick ]] || ensure_packages vm || return
   export ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1}
   export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
   export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
@@ -53,7 +55,7 @@ test_default() {
   build_step release "${PRODUCTS[@]}" || products=
   if build_step asan tests; then
     suite asan unit "$JOBS"
-    for label in conformance security faults api e2e; do
+    for label in conformance security faults api e2e vm; do
       if [[ $products ]]; then
         suite asan "$label" 1
       elif has_suite "$label"; then
@@ -69,6 +71,7 @@ test_default() {
 test_full() {
   local program
   test_default
+  suite asan vm_full 1
   if build_step tsan tests_unit; then
     suite tsan unit "$JOBS"
   fi
@@ -126,7 +129,7 @@ house_rules() {
 }
 
 # A suite that the tree does not have (yet) is no failure; one that is there and registers no test is.
-has_suite() { [[ $1 == unit || -f $ROOT/tests/$1/CMakeLists.txt ]]; }
+has_suite() { [[ $1 == unit || -f $ROOT/tests/${1%_full}/CMakeLists.txt ]]; }
 
 # suite PRESET LABEL JOBS
 suite() {
