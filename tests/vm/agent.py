@@ -2,7 +2,7 @@
 
 One JSON object per line each way.
     to here    {"argv": […], "stdin": base64, "env": {…}, "cwd": "…", "user": "…"}
-    from here  {"ready": true}, then per command {"1": base64} and {"2": base64} as it writes, and {"exit": N} at its end
+    from here  {"ready": true}; then per command {"1": base64} and {"2": base64} as it writes, {"exit": N} at its end
 A command ends when its process does, even if something in the background still holds its output.
 """
 

@@ -67,7 +67,7 @@ class RootTar:
         self.entry(path, tarfile.SYMTYPE, 0o777, target=target)
 
     def copy(self, source, path=None, mode=None):
-        """A file, link or empty directory of the host; its group is kept only where it is a system's (setgid programs)."""
+        """A file, link or empty directory of the host. A system group stays, for setgid programs."""
         path = path or source
         status = os.lstat(source)
         gid = status.st_gid if status.st_gid < 100 else 0

@@ -33,7 +33,7 @@ class Image:
 
 
 def ensure_image(cache, packages, boot, log):
-    """The image with at least these packages. boot(image, payload) runs a guest in mode `fill` and gives its console."""
+    """The image with at least these packages. boot(image, payload) runs a guest in mode `fill`, gives its console."""
     cache.mkdir(parents=True, exist_ok=True)
     with locked(cache):
         kernel = ensure_kernel(cache)
@@ -99,7 +99,8 @@ def fill(image, installed, names, boot):
         file.truncate(ROOT_BYTES)
     subprocess.run(["/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-m", "0", "-E", "nodiscard", fresh], check=True)
     with tempfile.TemporaryFile(dir=image.disk.parent) as payload:
-        write_root(payload, image.kernel, installed.files_of(names))
+        status, records = installed.records_of(names)
+        write_root(payload, image.kernel, installed.files_of(names) + records, status)
         console = boot(with_disk(image, fresh), payload)
     if "init: filled" not in console:
         fresh.unlink()
@@ -113,7 +114,7 @@ def with_disk(image, disk):
     return other
 
 
-def write_root(file, kernel, paths):
+def write_root(file, kernel, paths, status):
     root = RootTar(file)
     for name in "bin", "sbin", "lib", "lib64":
         root.link("/" + name, "usr/" + name)
@@ -132,6 +133,7 @@ def write_root(file, kernel, paths):
     root.copy_tree(kernel.modules, f"/usr/lib/modules/{kernel.version}")
     for path, (mode, text) in OWN_FILES.items():
         root.file(path, text() if callable(text) else text, mode)
+    root.file("/var/lib/dpkg/status", status)
     root.link("/etc/mtab", "../proc/self/mounts")
     root.link("/etc/localtime", "/usr/share/zoneinfo/Etc/UTC")
     root.close()

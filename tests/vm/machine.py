@@ -10,6 +10,7 @@ nothing is left even if this process is killed; QEMU dies with it.
 """
 
 import base64
+import fcntl
 import json
 import os
 import pathlib
@@ -106,16 +107,20 @@ class Guest:
             self.port = None
 
     def start(self, image, mode, arguments, disks, root_options):
+        # Written by the guest's console and by QEMU when it complains: neither overwrites the other.
         self.console_file = tempfile.TemporaryFile(dir=CACHE)
+        fcntl.fcntl(self.console_file, fcntl.F_SETFL, os.O_APPEND)
         self.port, theirs = socket.socketpair()
         shared = [theirs, self.console_file, *disks]
-        line = ["console=ttyS0", "quiet", "panic=-1", "no_timer_check", "mitigations=off", f"atoll.mode={mode}", *arguments]
+        # Without mitigations, as every indirect jump through a thunk costs a translator much.
+        line = ["console=ttyS0", "quiet", "panic=-1", "no_timer_check", "mitigations=off", f"atoll.mode={mode}"]
         command = [
             shutil.which("qemu-system-x86_64") or "qemu-system-x86_64", "-M", "pc", "-cpu", "max",
             "-accel", self.accelerator, "-m", str(self.memory_mib), "-smp", str(self.cpus),
             "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-nic", "none",
-            "-kernel", image.kernel.image, "-initrd", image.initramfs, "-append", " ".join(line),
-            "-chardev", f"file,id=console,path={path_of(self.console_file)}", "-serial", "chardev:console",
+            "-kernel", image.kernel.image, "-initrd", image.initramfs, "-append", " ".join(line + arguments),
+            "-chardev", f"file,id=console,append=on,path={path_of(self.console_file)}",
+            "-serial", "chardev:console",
             "-device", "virtio-serial-pci", "-chardev", f"socket,id=port,fd={theirs.fileno()}",
             "-device", "virtserialport,chardev=port,name=atoll",
             "-drive", f"if=virtio,format=raw,cache=unsafe,file={image.disk},{root_options}",
@@ -125,7 +130,8 @@ class Guest:
         # QEMU puts what a snapshot changes into a file without a name in TMPDIR.
         self.process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "--", *command], stdin=subprocess.DEVNULL, stdout=self.console_file,
-            stderr=self.console_file, pass_fds=[file.fileno() for file in shared], env={**os.environ, "TMPDIR": str(CACHE)})
+            stderr=self.console_file, pass_fds=[file.fileno() for file in shared],
+            env={**os.environ, "TMPDIR": str(CACHE)})
         theirs.close()
 
     def fill(self, image, payload):
@@ -145,7 +151,7 @@ class Guest:
     def write_payload(self, file, strays):
         root = RootTar(file)
         # Whose the directories are is known already: they are on the disk, or made by the unpacking.
-        root.parents.update(["/usr", "/usr/local", "/usr/lib", "/home", "/opt", "/tmp", "/root", "/var", "/etc", "/srv"])
+        root.parents.update("/usr /usr/local /usr/lib /home /home/user /opt /tmp /root /var /etc /srv".split())
         root.directory("/usr/lib/atoll-guest")
         root.file("/usr/lib/atoll-guest/start", (HERE / "start.sh").read_bytes(), 0o755)
         root.file("/usr/lib/atoll-guest/agent.py", (HERE / "agent.py").read_bytes())
@@ -214,7 +220,7 @@ class Guest:
 
 def here_and_inside(item):
     here, inside = item if isinstance(item, tuple) else (item, os.path.abspath(item))
-    return str(inside), pathlib.Path(here).absolute()
+    return str(inside), pathlib.Path(here).resolve(strict=True)
 
 
 def product_files(products):

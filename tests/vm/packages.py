@@ -1,6 +1,7 @@
 """Which of this host's installed packages make up the guest, and which of their files."""
 
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -11,6 +12,8 @@ GUEST_PACKAGES = """
     mount passwd procps psmisc python3 python3-minimal util-linux
 """.split()
 LEFT_OUT = re.compile(r"/usr/share/(doc|man|info|locale|lintian|bash-completion|zsh|common-licenses|bug|pixmaps)/")
+
+INFO = pathlib.Path("/var/lib/dpkg/info")
 
 
 class Installed:
@@ -51,7 +54,7 @@ class Installed:
         return sorted(found)
 
     def files_of(self, names):
-        """Their files as host paths with /bin, /lib and so on spelt /usr/bin, /usr/lib; nothing but /usr, /etc, /var, /opt."""
+        """Their files below /usr, /etc, /var and /opt; what is said to be in /bin, /lib and so on is in /usr."""
         paths = set()
         for line in run("dpkg", "-L", *(self.full_names[name] for name in names)).splitlines():
             if line.startswith("/"):
@@ -70,6 +73,13 @@ class Installed:
                     if os.path.lexists(choice) and under_usr(os.readlink(choice)) in kept:
                         kept.update((entry.path, choice))
         return sorted(p for p in kept if os.path.lexists(p))
+
+
+    def records_of(self, names):
+        """What dpkg inside must know to install another package: the text of its status file, and what goes with it."""
+        full = [self.full_names[name] for name in names]
+        paths = [path for name in full for path in INFO.glob(f"{name}.*") if path.stem == name]
+        return run("dpkg-query", "-s", *full), [str(path) for path in paths]
 
 
 def under_usr(path):

@@ -69,7 +69,8 @@ class Smoke(unittest.TestCase):
     def test_run(self):
         for user in "root", "user":
             with self.subTest(user=user):
-                done = self.vm.run("atoll", "run", "--driver", "subprocess", "--", "python3", "-c", "print(6*7)", user=user)
+                done = self.vm.run("atoll", "run", "--driver", "subprocess", "--", "python3", "-c", "print(6*7)",
+                                   user=user)
                 self.assertEqual((done.code, done.stdout), (0, "42\n"), done)
 
     def test_run_gives_the_exit_code(self):
