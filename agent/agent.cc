@@ -111,7 +111,12 @@ void Agent::on_signal() {
   const ssize_t bytes = read(signals_.get(), infos.data(), sizeof infos);
   bool child_ended = false;
   for (size_t i = 0; bytes > 0 && i < static_cast<size_t>(bytes) / sizeof infos[0]; ++i) {
-    (infos[i].ssi_signo == SIGCHLD ? child_ended : ending_) = true;
+    if (infos[i].ssi_signo == SIGCHLD) {
+      child_ended = true;
+    } else if (!jail_.is_box() || infos[i].ssi_pid == 0) {
+      // In a pid namespace of our own a sender without a number is outside; others have no say.
+      ending_ = true;
+    }
   }
   if (child_ended) processes_.reap();
 }

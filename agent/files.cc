@@ -255,6 +255,7 @@ Result<> FileService::mkdir(const guest::Path& request) const {
 }
 
 Result<> FileService::move(const guest::Move& request) const {
+  const ActAs user(roots_.owner());
   TRY(auto from, open_parent(roots_, request.from));
   TRY(auto to, open_parent(roots_, request.to));
   if (renameat(from.directory.get(), from.name.c_str(), to.directory.get(), to.name.c_str()) != 0) {
@@ -357,6 +358,7 @@ Result<> FileService::write(const guest::WriteFile& request) const {
 }
 
 Result<guest::Entry> FileService::commit(uint32_t handle) {
+  const ActAs user(roots_.owner());
   const auto found = open_.find(handle);
   if (found == open_.end() || !found->second.upload.parent) return no_handle();
   auto& upload = found->second.upload;

@@ -187,17 +187,11 @@ Result<User> Jail::find_user(const std::string& asked) const {
 std::map<std::string, std::string> Jail::environment(
     const User& user, const std::map<std::string, std::string>& request) const {
   std::map<std::string, std::string> environment{
-      {"PATH", native::kSearchPath},
-      {"HOME", user.home},
-      {"PWD", workspace_},
-      {"LANG", "C.UTF-8"},
-      {"ATOLL_SANDBOX_ID", config_.sandbox_id},
+      {"PATH", native::kSearchPath}, {"HOME", user.home},
+      {"PWD", workspace_},           {"LANG", "C.UTF-8"},
+      {"TMPDIR", temporary_},        {"ATOLL_SANDBOX_ID", config_.sandbox_id},
   };
-  if (is_box()) {
-    environment.insert({{"USER", user.name}, {"LOGNAME", user.name}});
-  } else {
-    environment.emplace("TMPDIR", temporary_);
-  }
+  if (is_box()) environment.insert({{"USER", user.name}, {"LOGNAME", user.name}});
   for (const auto& [name, value] : config_.env) environment.insert_or_assign(name, value);
   for (const auto& [name, value] : request) environment.insert_or_assign(name, value);
   return environment;

@@ -25,6 +25,7 @@ constexpr const char* kWork = "work";
 constexpr const char* kAgent = "agent";
 constexpr const char* kSupervisor = "atoll-supervisor";
 constexpr auto kPatience = std::chrono::seconds(5);
+constexpr int kAttempts = 5;
 
 struct Mounted {
   std::string path;
@@ -247,43 +248,40 @@ void CgroupSlice::remove_if_empty() {
   }
 }
 
-Result<BoxCgroups> BoxCgroups::create(const CgroupSlice& slice, const std::string& id,
-                                      uid_t owner) {
-  BoxCgroups box;
-  box.version_ = slice.version();
-  box.id_ = id;
-  const auto make = [&]() -> Result<> {
-    for (const auto& tree : slice.trees()) {
-      TRY(auto copy, tree.slice.duplicate());
-      box.places_.push_back({tree.roles, std::move(copy)});
-      TRY(auto group, make_group(tree.slice.get(), id));
-      if (box.version_ == CgroupVersion::v1) {
-        TRY(auto join, os::open_at(group.get(), "cgroup.procs", O_WRONLY));
-        TRY(auto work, make_group(group.get(), kWork));
-        box.joins_.push_back(std::move(join));
-        box.work_.push_back({tree.roles, std::move(work)});
-      } else {
-        TRY(auto first, os::open_at(group.get(), "cgroup.procs", O_WRONLY));
-        TRY(auto agent, make_group(group.get(), kAgent));
-        TRY(auto second, os::open_at(agent.get(), "cgroup.procs", O_WRONLY));
-        TRY(box.hand_down_, os::open_at(group.get(), "cgroup.subtree_control", O_WRONLY));
-        TRY(auto work, make_group(group.get(), kWork));
-        box.joins_.push_back(std::move(first));
-        box.joins_.push_back(std::move(second));
-        box.work_.push_back({tree.roles, std::move(work)});
-        // Moving a process needs the right to write where source and destination meet.
-        if (fchownat(group.get(), "cgroup.procs", owner, owner, 0) != 0) {
-          return os_error("handing over the cgroup");
-        }
+Result<BoxCgroups> BoxCgroups::create(CgroupSlice& slice, const std::string& id, uid_t owner) {
+  for (int attempt = 1;; ++attempt) {
+    BoxCgroups box;
+    box.version_ = slice.version();
+    box.id_ = id;
+    auto made = box.make(slice, owner);
+    if (made) return box;
+    static_cast<void>(box.remove());
+    if (made.error().os_errno() != ENOENT || attempt == kAttempts) return std::move(made).error();
+    TRY_OK(slice.open());
+  }
+}
+
+Result<> BoxCgroups::make(const CgroupSlice& slice, uid_t owner) {
+  for (const auto& tree : slice.trees()) {
+    TRY(auto copy, tree.slice.duplicate());
+    places_.push_back({tree.roles, std::move(copy)});
+    TRY(auto group, make_group(tree.slice.get(), id_));
+    TRY(auto join, os::open_at(group.get(), "cgroup.procs", O_WRONLY));
+    joins_.push_back(std::move(join));
+    if (version_ == CgroupVersion::v2) {
+      TRY(auto agent, make_group(group.get(), kAgent));
+      TRY(auto second, os::open_at(agent.get(), "cgroup.procs", O_WRONLY));
+      joins_.push_back(std::move(second));
+      TRY(hand_down_, os::open_at(group.get(), "cgroup.subtree_control", O_WRONLY));
+      // Moving a process needs the right to write where source and destination meet.
+      if (fchownat(group.get(), "cgroup.procs", owner, owner, 0) != 0) {
+        return os_error("handing over the cgroup");
       }
     }
-    return {};
-  };
-  if (auto made = make(); !made) {
-    static_cast<void>(box.remove());
-    return std::move(made).error();
+    TRY(auto work, make_group(group.get(), kWork));
+    work_.push_back({tree.roles, std::move(work)});
   }
-  return box;
+  return {};
 }
 
 Result<BoxCgroups> BoxCgroups::find(const CgroupSlice& slice, const std::string& id) {

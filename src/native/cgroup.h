@@ -81,7 +81,8 @@ class BoxCgroups final {
  public:
   BoxCgroups() = default;
   // `owner` is the sandbox's root outside: whom `work` is handed to.
-  static Result<BoxCgroups> create(const CgroupSlice& slice, const std::string& id, uid_t owner);
+  // Another launcher may remove an empty slice at any moment; it is made again then.
+  static Result<BoxCgroups> create(CgroupSlice& slice, const std::string& id, uid_t owner);
   // Takes up what an earlier launcher has made.
   static Result<BoxCgroups> find(const CgroupSlice& slice, const std::string& id);
 
@@ -107,6 +108,7 @@ class BoxCgroups final {
   Result<> remove();
 
  private:
+  Result<> make(const CgroupSlice& slice, uid_t owner);
   Result<> set(uint8_t role, const std::string& file, const std::string& value, bool optional);
 
   CgroupVersion version_ = CgroupVersion::none;

@@ -2,6 +2,7 @@
 // `local/exec_reports_the_exit_code`.
 //
 //   conformance_test [--gtest_filter='*subprocess/*'] …   runs, and ends with the table
+//   conformance_test --drivers=native,local               only these
 //   conformance_test --write-readme                       puts the required table into README.md
 //
 // A driver joins by standing in drivers::all(). What it must show is checked in beside it, in
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <memory>
 
+#include "base/text.h"
 #include "tests/conformance/behaviour.h"
 #include "tests/conformance/box.h"
 #include "tests/conformance/table.h"
@@ -150,12 +152,13 @@ class ReadmeTable final : public testing::Test {
   }
 };
 
-void register_cases(Stage& stage, const std::vector<Group>& groups) {
+void register_cases(Stage& stage, const std::vector<Group>& groups,
+                    const std::vector<std::string>& drivers) {
   const auto add = [](const std::string& name, auto make) {
     testing::RegisterTest("conformance", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
                           [make]() -> testing::Test* { return make(); });
   };
-  for (const auto& driver : driver_names()) {
+  for (const auto& driver : drivers) {
     for (const auto& group : groups) {
       for (const auto& behaviour : group.behaviours) {
         add(driver + "/" + std::string(behaviour.name),
@@ -189,11 +192,16 @@ int run(int argc, char** argv) {
   const auto groups = all_groups();
   int result = 0;
   Stage stage;
-  register_cases(stage, groups);
+  std::vector<std::string> drivers = driver_names();
+  constexpr std::string_view kDrivers = "--drivers=";
+  if (argc == 2 && std::string_view(argv[1]).starts_with(kDrivers)) {
+    drivers = split(std::string_view(argv[1]).substr(kDrivers.size()), ',');
+  }
+  register_cases(stage, groups, drivers);
   result = RUN_ALL_TESTS();
   if (testing::GTEST_FLAG(list_tests)) return result;
   const auto table =
-      to_markdown(driver_names(), groups, [&](std::string_view driver, std::string_view behaviour) {
+      to_markdown(drivers, groups, [&](std::string_view driver, std::string_view behaviour) {
         return stage.findings().at(driver, behaviour);
       });
   std::ofstream(test::own_directory() + "/conformance.md") << table;

@@ -55,6 +55,22 @@ std::string command_of(pid_t pid) {
   return command.substr(0, 120);
 }
 
+bool is_in_use(const fs::path& cgroup) {
+  std::error_code failure;
+  const auto has_members = [](const fs::path& group) {
+    std::ifstream procs(group / "cgroup.procs");
+    std::string pid;
+    return static_cast<bool>(std::getline(procs, pid));
+  };
+  if (has_members(cgroup)) return true;
+  for (fs::recursive_directory_iterator it(cgroup, failure), end; !failure && it != end;
+       it.increment(failure)) {
+    std::error_code ignored;
+    if (it->is_directory(ignored) && has_members(it->path())) return true;
+  }
+  return false;
+}
+
 // "socket:[1234]" and "socket:[1235]" are the same kind of thing.
 std::string without_number(const std::string& link) {
   const size_t bracket = link.find(":[");
@@ -103,13 +119,15 @@ HostCensus HostCensus::take(const std::string& root) {
     names.insert(it->path().filename().string());
   }
 
-  // A cgroup of ours bears a sandbox's name.
+  // A cgroup of ours bears a sandbox's name. One that has processes is somebody's living sandbox,
+  // maybe not of this world; if it is of this world, its processes are counted above.
   failure.clear();
   for (fs::recursive_directory_iterator it("/sys/fs/cgroup", failure), end; !failure && it != end;
        it.increment(failure)) {
     std::error_code ignored;
     const std::string name = it->path().filename().string();
-    if (it->is_directory(ignored) && (name.starts_with("sbx") || names.contains(name))) {
+    if (it->is_directory(ignored) && (name.starts_with("sbx") || names.contains(name)) &&
+        !is_in_use(it->path())) {
       found["cgroups"].insert(it->path().string());
     }
   }
