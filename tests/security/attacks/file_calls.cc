@@ -1,0 +1,73 @@
+// Swaps a directory and a link that leads out, as fast as it can, while the host calls the file API
+// on paths through it; and leaves links to files outside. The host's side is what counts: what the
+// API gave back, and what changed in OUTSIDE.
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "tests/security/attack.h"
+#include "tests/security/canary.h"
+
+using namespace atl::attack;  // NOLINT
+
+namespace {
+
+// The agent resolves beneath its root and through no magic link; and its root holds no host file.
+constexpr Layers kStops = Layer::file_api | Layer::root;
+
+bool stdin_ended() {
+  pollfd input{0, POLLIN, 0};
+  char byte = 0;
+  return poll(&input, 1, 0) == 1 && read(0, &byte, 1) <= 0;
+}
+
+// `swap/turn` is now a directory and now a link to OUTSIDE.
+Outcome swap_links() {
+  mkdir("swap", 0777);
+  mkdir("swap/turn", 0777);
+  chmod("swap/turn", 0777);
+  write_all("swap/turn/file", "inside");
+  unlink("swap/link");
+  if (symlink(told("OUTSIDE").c_str(), "swap/link") != 0) return denied("symlink");
+  std::printf("{\"holding\":\"swapping\"}\n");
+  std::fflush(stdout);
+  long turns = 0;
+  while (turns < 200'000'000 && (turns % 64 != 0 || !stdin_ended())) {
+    if (syscall(SYS_renameat2, AT_FDCWD, "swap/turn", AT_FDCWD, "swap/link", RENAME_EXCHANGE) !=
+        0) {
+      // The host may have moved or removed one; make it anew.
+      mkdir("swap/turn", 0777);
+      (void)!symlink(told("OUTSIDE").c_str(), "swap/link");
+    }
+    ++turns;
+  }
+  return denied(0, std::to_string(turns) + " turns; the host decides");
+}
+
+}  // namespace
+
+ATTACK(link_read, .title = "file API: read through a link that leads out", .dossier = 32,
+       .setting = Setting::file_api, .stopped_by = kStops) {
+  unlink("link");
+  if (symlink(told("SECRET").c_str(), "link") != 0) return denied("symlink");
+  hold("link");
+  return denied(0, "the host decides");
+}
+
+#define SWAPPED(call)                                                                        \
+  ATTACK(swap_##call, .title = "file API: " #call " while links are swapped", .dossier = 33, \
+         .setting = Setting::file_api, .stopped_by = kStops) {                               \
+    return swap_links();                                                                     \
+  }
+SWAPPED(read)
+SWAPPED(write)
+SWAPPED(stat)
+SWAPPED(list)
+SWAPPED(mkdir)
+SWAPPED(move)
+SWAPPED(remove)
