@@ -1,6 +1,7 @@
 #include "tests/security/canary.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,13 @@ long told_number(const char* name, long otherwise) {
 }
 
 bool in_box() { return told("IN_BOX") == "1"; }
+
+bool has_own_mounts() {
+  char here[64] = {};
+  return readlink("/proc/self/ns/mnt", here, sizeof here - 1) > 0 && in_box() &&
+         !told("MOUNTS").empty() && told("MOUNTS") != here;
+}
+
 std::string canary() { return "canary:" + told("TOKEN"); }
 
 std::optional<std::string> read_all(int descriptor) {
@@ -102,11 +110,14 @@ std::string describe_child(int answer) {
   return strerror(answer);
 }
 
-void hold(const std::string& what) {
+void hold(const std::string& what, const std::function<void()>& more) {
   std::printf("{\"holding\":\"%s\"}\n", what.c_str());
   std::fflush(stdout);
-  char byte = 0;
-  while (read(0, &byte, 1) > 0 || errno == EINTR) {
+  for (;;) {
+    pollfd input{0, POLLIN, 0};
+    char byte = 0;
+    if (poll(&input, 1, 10) > 0 && read(0, &byte, 1) <= 0) return;
+    if (more) more();
   }
 }
 

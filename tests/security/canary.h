@@ -23,6 +23,9 @@ std::string told(const char* name);
 // 0 if the host did not say.
 long told_number(const char* name, long otherwise = 0);
 bool in_box();
+// Whether mounts here are not the host's, as far as we can tell: what would take the host's own
+// mounts away asks first.
+bool has_own_mounts();
 // "canary:TOKEN"
 std::string canary();
 
@@ -45,8 +48,9 @@ uint64_t effective_capabilities();
 int in_child(const std::function<int()>& attempt);
 std::string describe_child(int answer);
 
-// Says that it holds what it took, and waits until the host has looked: until stdin ends.
-void hold(const std::string& what);
+// Says that it holds what it took, and waits until the host has looked: until stdin ends. Meanwhile
+// it takes `more`, again and again.
+void hold(const std::string& what, const std::function<void()>& more = {});
 
 // Why an attack cannot be made on this host; empty if it can. For Attack::missing.
 std::string missing_file(const char* path);

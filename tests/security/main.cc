@@ -6,12 +6,11 @@
 //   why atoll-attack --victim on the host: what the attacks are after (victim.h)
 //
 // Exit code: 0 denied or not applicable, 10 reached, 2 usage.
-#include <sys/mman.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -98,6 +97,8 @@ int run(const Attack& attack) {
 
 int main_of(int count, char** arguments) {
   const std::string_view what = count > 1 ? arguments[1] : "";
+  // A setuid or file-capability copy lends nobody its power: it only says what it is.
+  if (getauxval(AT_SECURE) != 0 && what != "--identity") return 2;
   if (what == "--list") return list();
   if (what == "--host") return ask_host();
   if (what == "--victim") return be_victim();

@@ -61,8 +61,10 @@ ATTACK(script_interpreter, .title = "catch the agent as a script's interpreter",
   return last;
 }
 
-// Our own text is on a shared, read-only directory: as good a target for whoever runs it next.
-ATTACK(own_program, .title = "overwrite the program in a read-only volume", .dossier = 24,
+// What lies in a read-only directory of the host is a target for whoever runs it there next.
+ATTACK(volume_program, .title = "overwrite a program in a read-only volume", .dossier = 24,
        .user = User::root, .stopped_by = Layer::root | Layer::user_namespace | Layer::landlock) {
-  return reopen_for_writing("/proc/self/exe");
+  const std::string path = told("SHARED") + "/atoll-agent-script";
+  if (!can_open(path, O_WRONLY)) return denied("open " + path + " for writing");
+  return reached(path + " can be written");
 }

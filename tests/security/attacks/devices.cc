@@ -36,11 +36,11 @@ ATTACK(host_devices, .title = "open memory, disks, fuse, kvm, tun", .dossier = 2
 ATTACK(
     dev_kmsg, .title = "read the kernel log by its device", .dossier = 21,
     .stopped_by = Layer::root | Layer::landlock, .missing = [] {
-      const int log = open("/dev/kmsg", O_RDONLY | O_CLOEXEC);
+      const auto level = read_all("/proc/sys/kernel/dmesg_restrict");
       struct stat entry{};
-      const bool open_to_all = log >= 0 && fstat(log, &entry) == 0 && (entry.st_mode & 04) != 0;
-      if (log >= 0) close(log);
-      return std::string(open_to_all ? "" : "/dev/kmsg is not for everyone on this host");
+      const bool for_all = stat("/dev/kmsg", &entry) == 0 && (entry.st_mode & 04) != 0;
+      const bool open_log = for_all && level && (*level)[0] == '0';
+      return std::string(open_log ? "" : "/dev/kmsg is not for everyone on this host");
     }) {
   if (!can_open("/dev/kmsg", O_RDONLY)) return denied("open /dev/kmsg");
   return reached("/dev/kmsg can be read");

@@ -190,9 +190,13 @@ ATTACK(descriptor_exhaustion, .title = "use up descriptors", .dossier = 37,
 ATTACK(inotify_exhaustion, .title = "use up inotify of the host's user 1000", .dossier = 37,
        .setting = Setting::held, .stopped_by = Layer::user_namespace) {
   long made = 0;
-  while (made < 1'024 && inotify_init1(IN_CLOEXEC) >= 0) ++made;
-  const int error = errno;
-  hold(amount(made, "inotify instances"));
+  int error = 0;
+  const auto take = [&] {
+    while (made < 1'024 && inotify_init1(IN_CLOEXEC) >= 0) ++made;
+    error = errno;
+  };
+  take();
+  hold(amount(made, "inotify instances"), take);
   return denied(error, amount(made, "inotify instances"));
 }
 

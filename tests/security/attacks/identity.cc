@@ -61,6 +61,7 @@ ATTACK(setuid_host, .title = "become a user of the host's", .dossier = 23, .user
 
 ATTACK(setuid_file, .title = "run a setuid-root program", .dossier = 28,
        .stopped_by = Layer::no_new_privileges | Layer::root | Layer::user_namespace) {
+  if (geteuid() == 0) return not_applicable("root already");
   Identity who;
   if (!ask(told("SHARED") + "/setuid", who)) return denied("run the setuid program");
   if (who.euid != 0) return denied(EPERM, "it ran as uid " + std::to_string(who.euid));

@@ -26,6 +26,9 @@ long try_init_module() { return syscall(SYS_init_module, nullptr, 0, ""); }
 long try_kexec() { return syscall(SYS_kexec_load, 0, 17, nullptr, ~0UL); }
 long try_acct() { return acct("/nonexistent/atoll"); }
 long try_quotactl() { return syscall(SYS_quotactl, QCMD(Q_SYNC, USRQUOTA), nullptr, 0, nullptr); }
+#if defined(__x86_64__)
+long try_iopl() { return iopl(3); }
+#endif
 
 template <long (*call)()>
 std::string missing_call() {
@@ -66,8 +69,8 @@ ATTACK(settimeofday_call, .title = "set the clock", .dossier = 15, .user = User:
 
 #if defined(__x86_64__)
 ATTACK(iopl_call, .title = "access to I/O ports", .dossier = 15, .user = User::root,
-       .stopped_by = kPrivilegedCall) {
-  return by_errno("iopl", iopl(3), 0);
+       .stopped_by = kPrivilegedCall, .missing = missing_call<try_iopl>) {
+  return by_errno("iopl", try_iopl(), 0);
 }
 #endif
 

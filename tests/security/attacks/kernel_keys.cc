@@ -47,14 +47,20 @@ ATTACK(key_exhaustion, .title = "use up the keys of the host's user 1000", .doss
        .setting = Setting::held, .stopped_by = Layer::seccomp | Layer::user_namespace,
        .missing = missing_keys) {
   std::vector<long> keys;
-  while (keys.size() < 1'000) {
-    const long key =
-        add_key("atoll-attack-" + std::to_string(keys.size()), "x", KEY_SPEC_PROCESS_KEYRING);
-    if (key < 0) break;
-    keys.push_back(key);
-  }
-  const int error = errno;
-  hold(std::to_string(keys.size()) + " keys");
+  int error = 0;
+  const auto take = [&] {
+    while (keys.size() < 1'000) {
+      const long key =
+          add_key("atoll-attack-" + std::to_string(keys.size()), "x", KEY_SPEC_PROCESS_KEYRING);
+      if (key < 0) {
+        error = errno;
+        return;
+      }
+      keys.push_back(key);
+    }
+  };
+  take();
+  hold(std::to_string(keys.size()) + " keys", take);
   for (const long key : keys) syscall(SYS_keyctl, KEYCTL_INVALIDATE, key);
   return denied(error, std::to_string(keys.size()) + " keys");
 }

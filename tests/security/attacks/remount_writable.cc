@@ -11,7 +11,7 @@ using namespace atl::attack;  // NOLINT
 ATTACK(remount_writable, .title = "remount the root writable", .cve = "CVE-2025-52565",
        .user = User::root, .stopped_by = kMountCall,
        .rootless = Layer::seccomp | Layer::capabilities | Layer::landlock) {
-  if (!in_box()) return not_applicable("only in a sandbox");
+  if (!has_own_mounts()) return not_applicable("these are the host's own mounts");
   struct statvfs before{};
   if (statvfs("/", &before) != 0) return denied("statvfs");
   const bool was_read_only = (before.f_flag & ST_RDONLY) != 0;

@@ -11,7 +11,7 @@ using namespace atl::attack;  // NOLINT
 ATTACK(umount_root, .title = "unmount the root", .dossier = 31, .user = User::root,
        .stopped_by = kMountCall,
        .rootless = Layer::seccomp | Layer::capabilities | Layer::landlock) {
-  if (!in_box()) return not_applicable("only in a sandbox");
+  if (!has_own_mounts()) return not_applicable("these are the host's own mounts");
   if (umount2("/", MNT_DETACH) != 0) return denied("umount2 /");
   return reached("the root is gone");
 }
@@ -19,7 +19,7 @@ ATTACK(umount_root, .title = "unmount the root", .dossier = 31, .user = User::ro
 ATTACK(umount_masks, .title = "unmount what covers files of /proc", .cve = "CVE-2025-31133",
        .user = User::root, .stopped_by = kMountCall,
        .rootless = Layer::seccomp | Layer::capabilities | Layer::landlock) {
-  if (!in_box()) return not_applicable("only in a sandbox");
+  if (!has_own_mounts()) return not_applicable("these are the host's own mounts");
   const auto table = read_all("/proc/self/mountinfo");
   if (!table) return denied("read mountinfo");
   std::istringstream lines(*table);
