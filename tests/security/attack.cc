@@ -104,6 +104,12 @@ std::vector<const Attack*> all_attacks() {
   return attacks;
 }
 
+Layers rootless_control(const Attack& attack) {
+  if (!attack.rootless.empty()) return attack.rootless;
+  if (!attack.stopped_by.has(Layer::user_namespace)) return attack.stopped_by;
+  return attack.user == User::root ? Layers() : attack.stopped_by.without(Layer::user_namespace);
+}
+
 const Attack* find_attack(const std::string& name) {
   for (const Attack* attack : registered()) {
     if (attack->name == name) return attack;

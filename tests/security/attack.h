@@ -51,6 +51,16 @@ class Layers final {
   constexpr Layers(Layer layer) : bits_(1U << static_cast<unsigned>(layer)) {}  // NOLINT: implicit
   constexpr bool has(Layer layer) const { return (bits_ & Layers(layer).bits_) != 0; }
   constexpr bool empty() const { return bits_ == 0; }
+  constexpr Layers without(Layer layer) const {
+    Layers rest;
+    rest.bits_ = bits_ & ~Layers(layer).bits_;
+    return rest;
+  }
+  static constexpr Layers no_control() {
+    Layers none;
+    none.bits_ = 1U << 31;
+    return none;
+  }
   friend constexpr Layers operator|(Layers a, Layers b) {
     Layers both;
     both.bits_ = a.bits_ | b.bits_;
@@ -61,6 +71,8 @@ class Layers final {
   uint32_t bits_ = 0;
 };
 constexpr Layers operator|(Layer a, Layer b) { return Layers(a) | Layers(b); }
+// For `rootless`: nothing that could be switched off lets it through.
+constexpr Layers kNoControl = Layers::no_control();
 
 // Whether a layer holds against an attack is only known if nothing else is in the way. These are
 // the sets that come again and again, with the reason why each member suffices alone.
@@ -110,8 +122,10 @@ struct Attack {
   const char* cve = "";  // "CVE-2019-5736"
   User user = User::user;
   Setting setting = Setting::plain;
-  // What has to be switched off for it to reach its canary: no more, no less. `rootless`, if not
-  // empty, is the same for a sandbox whose other namespaces belong to its own user namespace.
+  // What has to be switched off for it to reach its canary: no more, no less. `rootless` is the
+  // same for a sandbox that was made without root, whose other namespaces belong to its own user
+  // namespace. If it is not said: what stops a user is the same but for the user namespace, which
+  // cannot be left out there; what needs root of the host has no control.
   Layers stopped_by;
   Layers rootless;
   // Why this host cannot be attacked so: the kernel is built without it. Asked on the host, as
@@ -122,6 +136,8 @@ struct Attack {
 
 // Sorted by dossier number, then name.
 std::vector<const Attack*> all_attacks();
+// What its control on `rootless` leaves out; empty if there is none.
+Layers rootless_control(const Attack& attack);
 const Attack* find_attack(const std::string& name);
 
 // Numbers of the list that no attack covers yet, with the reason.

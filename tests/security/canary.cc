@@ -80,7 +80,7 @@ bool can_open(const std::string& path, int flags) {
 std::string scratch() {
   static const std::string made = [] {
     for (const char* parent : {".", "/tmp", "/workspace", "/dev/shm"}) {
-      std::string path = std::string(parent) + "/atoll-attack-XXXXXX";
+      std::string path = std::string(parent) + "/atoll-scratch-" + told("TOKEN") + "-XXXXXX";
       if (mkdtemp(path.data()) != nullptr) return path;
     }
     return std::string();

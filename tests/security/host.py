@@ -4,6 +4,7 @@ import array
 import contextlib
 import ctypes
 import fcntl
+import glob
 import json
 import os
 import pathlib
@@ -32,7 +33,8 @@ PROBES = {
 
 def directory_for_canaries():
     """Where setuid files and device nodes work: otherwise the control of those attacks could not."""
-    for place in (tempfile.gettempdir(), "/var/tmp", "/var/lib"):
+    # Not in /tmp: there a sandbox without a root of its own may write, whatever Landlock does elsewhere.
+    for place in ("/var/lib", "/srv", "/var/tmp"):
         flags = os.statvfs(place).f_flag
         if not flags & (os.ST_NOSUID | os.ST_NODEV):
             return tempfile.mkdtemp(prefix="atoll-attack-", dir=place)
@@ -93,6 +95,11 @@ class Host:
         os.close(self.master)
         os.close(self.slave)
         remove_segment(self.left_key())
+        # What a sandbox without a root of its own left on the host.
+        for place in ("/tmp", "/var/tmp", "/dev/shm", "/"):
+            for name in (f"atoll-scratch-{self.token}-*", f"atoll-swap-{self.token}"):
+                for left in glob.glob(os.path.join(place, name)):
+                    shutil.rmtree(left)
         for place in ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/usr/share", "/etc", "/opt", "/srv",
                       "/home", "/workspace", "/"):
             with contextlib.suppress(OSError):
@@ -207,11 +214,11 @@ class Host:
         wait_until(lambda: not self.survivor_lives(), "the survivor stops", 40)
         stop.unlink()
 
-    def probe(self, attack):
-        """Whether the host's user can still have what the attack tries to use up, and again at once."""
+    def probe(self, attack, uid=VICTIM_ID):
+        """Whether a user of the host can still have what the attack tries to use up."""
         code = f"import ctypes, sys; libc = ctypes.CDLL(None); {PROBES[attack]}"
-        return subprocess.run([sys.executable, "-c", code], user=VICTIM_ID, group=VICTIM_ID, extra_groups=[],
-                              cwd="/", timeout=20).returncode == 0
+        return subprocess.run([sys.executable, "-c", code], user=uid, group=uid, extra_groups=[], cwd="/",
+                              timeout=20).returncode == 0
 
     def evidence(self, attack, reached):
         """What the host itself sees of it: text, or "" if nothing. What was done is undone."""

@@ -42,8 +42,7 @@ std::string as_json(const Attack& attack) {
   line.add("user", attack.user == User::root ? "root" : "user");
   line.add("setting", name_of(attack.setting));
   line.add_raw("stopped_by", layers_as_json(attack.stopped_by));
-  line.add_raw("rootless",
-               layers_as_json(attack.rootless.empty() ? attack.stopped_by : attack.rootless));
+  line.add_raw("rootless", layers_as_json(rootless_control(attack)));
   return line.text();
 }
 

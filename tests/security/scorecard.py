@@ -102,6 +102,8 @@ class Suite:
 
     def judge_control(self, row, layers_alone):
         stops = self.stops(row.attack)
+        if not stops:  # made without root there is nothing to leave out: the host's own permissions stop it
+            return
         row.control = self.play_without(row.attack, stops)
         if row.control.outcome != "reached":
             row.problems.append(f"control without {','.join(stops)}: {row.control}")

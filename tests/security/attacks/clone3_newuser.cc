@@ -10,7 +10,7 @@
 using namespace atl::attack;  // NOLINT
 
 ATTACK(clone3_newuser, .title = "a new user namespace by clone3", .dossier = 5,
-       .stopped_by = Layer::seccomp | Layer::user_namespace) {
+       .stopped_by = Layer::seccomp | Layer::user_namespace, .rootless = kNoControl) {
   clone_args wish{.flags = CLONE_NEWUSER, .exit_signal = SIGCHLD};
   const long child = syscall(SYS_clone3, &wish, sizeof wish);
   if (child == 0) _exit(0);

@@ -10,7 +10,7 @@
 using namespace atl::attack;  // NOLINT
 
 ATTACK(clone_newuser, .title = "a new user namespace by clone", .dossier = 4,
-       .stopped_by = Layer::seccomp | Layer::user_namespace) {
+       .stopped_by = Layer::seccomp | Layer::user_namespace, .rootless = kNoControl) {
   const long child = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, nullptr, nullptr, nullptr, 0L);
   if (child == 0) _exit(0);
   if (child < 0) return denied("clone(CLONE_NEWUSER)");

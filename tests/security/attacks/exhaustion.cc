@@ -51,7 +51,7 @@ Outcome fill(const std::string& directory, long limit_mib) {
 }  // namespace
 
 ATTACK(fork_bomb, .title = "a fork bomb", .dossier = 35, .setting = Setting::limited,
-       .stopped_by = Layer::cgroups) {
+       .stopped_by = Layer::cgroups, .rootless = Layer::rlimits) {
   const long limit = told_number("LIMIT_PIDS", 64);
   std::vector<pid_t> children;
   int error = 0;
@@ -75,7 +75,7 @@ ATTACK(fork_bomb, .title = "a fork bomb", .dossier = 35, .setting = Setting::lim
 }
 
 ATTACK(memory_bomb, .title = "use up the memory", .dossier = 36, .setting = Setting::limited,
-       .stopped_by = Layer::cgroups | Layer::rlimits) {
+       .stopped_by = Layer::cgroups, .rootless = Layer::rlimits) {
   const long limit = told_number("LIMIT_MEMORY_MIB", 64);
   const int answer = in_child([&] {
     for (long done = 0; done < 2 * limit; ++done) {
@@ -102,12 +102,12 @@ ATTACK(tmpfs_bomb, .title = "use up the memory with files", .dossier = 36,
 }
 
 ATTACK(disk_fill, .title = "fill the disk", .dossier = 38, .setting = Setting::limited,
-       .stopped_by = Layer::cgroups) {
+       .stopped_by = Layer::root) {
   return fill(".", told_number("LIMIT_DISK_MIB", 16));
 }
 
 ATTACK(inode_fill, .title = "use up the inodes", .dossier = 38, .setting = Setting::limited,
-       .stopped_by = Layer::cgroups) {
+       .stopped_by = Layer::root) {
   const long limit = told_number("LIMIT_INODES", 32'768);
   const std::string directory = scratch();
   long made = 0;
@@ -158,7 +158,7 @@ ATTACK(cpu_spin, .title = "use up the processors", .dossier = 39, .setting = Set
 }
 
 ATTACK(real_time, .title = "real-time priority", .dossier = 39, .user = User::root,
-       .stopped_by = kPrivilegedCall | Layer::cgroups) {
+       .stopped_by = Layer::capabilities | Layer::user_namespace | Layer::cgroups) {
   const sched_param wish{.sched_priority = 1};
   if (sched_setscheduler(0, SCHED_FIFO, &wish) != 0) return denied("sched_setscheduler(FIFO)");
   const sched_param back{.sched_priority = 0};
@@ -201,7 +201,7 @@ ATTACK(inotify_exhaustion, .title = "use up inotify of the host's user 1000", .d
 }
 
 ATTACK(terminal_exhaustion, .title = "use up the host's terminals", .dossier = 37,
-       .stopped_by = Layer::root | Layer::landlock) {
+       .stopped_by = Layer::root) {
   constexpr long kMany = 128;
   long made = 0;
   while (made < kMany && open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC) >= 0) ++made;
@@ -218,7 +218,7 @@ ATTACK(core_limit, .title = "raise the limit of core dumps", .stopped_by = Layer
 // Below zero the kernel kills others first when memory is short.
 ATTACK(
     oom_score_own, .title = "never be the one to die without memory", .user = User::root,
-    .stopped_by = Layer::capabilities | Layer::user_namespace | Layer::landlock, .missing = [] {
+    .stopped_by = Layer::capabilities | Layer::user_namespace, .missing = [] {
       const bool may = (effective_capabilities() >> 24 & 1) != 0;
       return std::string(may ? "" : "this host's root lacks CAP_SYS_RESOURCE");
     }) {

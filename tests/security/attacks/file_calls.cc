@@ -26,23 +26,26 @@ bool stdin_ended() {
   return poll(&input, 1, 0) == 1 && read(0, &byte, 1) <= 0;
 }
 
-// `swap/turn` is now a directory and now a link to OUTSIDE.
+std::string place() { return "atoll-swap-" + told("TOKEN"); }
+
+// PLACE/turn is now a directory and now a link to OUTSIDE.
 Outcome swap_links() {
-  mkdir("swap", 0777);
-  mkdir("swap/turn", 0777);
-  chmod("swap/turn", 0777);
-  write_all("swap/turn/file", "inside");
-  unlink("swap/link");
-  if (symlink(told("OUTSIDE").c_str(), "swap/link") != 0) return denied("symlink");
+  const std::string turn = place() + "/turn";
+  const std::string link = place() + "/link";
+  mkdir(place().c_str(), 0777);
+  mkdir(turn.c_str(), 0777);
+  chmod(turn.c_str(), 0777);
+  write_all(turn + "/file", "inside");
+  if (symlink(told("OUTSIDE").c_str(), link.c_str()) != 0) return denied("symlink");
   std::printf("{\"holding\":\"swapping\"}\n");
   std::fflush(stdout);
   long turns = 0;
   while (turns < 200'000'000 && (turns % 64 != 0 || !stdin_ended())) {
-    if (syscall(SYS_renameat2, AT_FDCWD, "swap/turn", AT_FDCWD, "swap/link", RENAME_EXCHANGE) !=
+    if (syscall(SYS_renameat2, AT_FDCWD, turn.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE) !=
         0) {
       // The host may have moved or removed one; make it anew.
-      mkdir("swap/turn", 0777);
-      (void)!symlink(told("OUTSIDE").c_str(), "swap/link");
+      mkdir(turn.c_str(), 0777);
+      (void)!symlink(told("OUTSIDE").c_str(), link.c_str());
     }
     ++turns;
   }
@@ -53,8 +56,8 @@ Outcome swap_links() {
 
 ATTACK(link_read, .title = "file API: read through a link that leads out", .dossier = 32,
        .setting = Setting::file_api, .stopped_by = kStops) {
-  unlink("link");
-  if (symlink(told("SECRET").c_str(), "link") != 0) return denied("symlink");
+  mkdir(place().c_str(), 0777);
+  if (symlink(told("SECRET").c_str(), (place() + "/link").c_str()) != 0) return denied("symlink");
   hold("link");
   return denied(0, "the host decides");
 }

@@ -60,7 +60,9 @@ ATTACK(setuid_host, .title = "become a user of the host's", .dossier = 23, .user
 }
 
 ATTACK(setuid_file, .title = "run a setuid-root program", .dossier = 28,
-       .stopped_by = Layer::no_new_privileges | Layer::root | Layer::user_namespace) {
+       .stopped_by = Layer::no_new_privileges | Layer::root | Layer::user_namespace |
+                     Layer::capabilities,
+       .rootless = kNoControl) {
   if (geteuid() == 0) return not_applicable("root already");
   Identity who;
   if (!ask(told("SHARED") + "/setuid", who)) return denied("run the setuid program");
@@ -70,7 +72,8 @@ ATTACK(setuid_file, .title = "run a setuid-root program", .dossier = 28,
 
 ATTACK(file_capability, .title = "run a program with file capabilities", .dossier = 29,
        .stopped_by = Layer::no_new_privileges | Layer::root | Layer::user_namespace |
-                     Layer::capabilities) {
+                     Layer::capabilities,
+       .rootless = kNoControl) {
   Identity who;
   // A file whose capabilities may not be gained (bounding set) fails with EPERM at exec.
   if (!ask(told("SHARED") + "/setcap", who)) return denied("run the program");

@@ -29,7 +29,8 @@ ATTACK(add_key_call, .title = "add a key to the kernel", .dossier = 12,
 }
 
 ATTACK(key_of_victim, .title = "read a key of the host's user 1000", .dossier = 12,
-       .stopped_by = Layer::seccomp | Layer::user_namespace, .missing = missing_keys) {
+       .stopped_by = Layer::seccomp | Layer::user_namespace, .rootless = kNoControl,
+       .missing = missing_keys) {
   if (told("VICTIM_KEY").empty()) return not_applicable("the victim has no key");
   const long key = syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_USER_KEYRING, "user",
                            told("VICTIM_KEY").c_str(), 0);
@@ -45,7 +46,7 @@ ATTACK(key_of_victim, .title = "read a key of the host's user 1000", .dossier = 
 // The host then looks whether its user 1000 can still have a key.
 ATTACK(key_exhaustion, .title = "use up the keys of the host's user 1000", .dossier = 37,
        .setting = Setting::held, .stopped_by = Layer::seccomp | Layer::user_namespace,
-       .missing = missing_keys) {
+       .rootless = kNoControl, .missing = missing_keys) {
   std::vector<long> keys;
   int error = 0;
   const auto take = [&] {

@@ -42,7 +42,7 @@ ATTACK(netlink_link, .title = "change a network interface", .user = User::root,
 
 ATTACK(
     netlink_sockets, .title = "list the sockets of the host",
-    .stopped_by = Layer::network_namespace, .missing = [] {
+    .stopped_by = Layer::network_namespace | Layer::seccomp, .missing = [] {
       return missing_socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG, "sock_diag");
     }) {
   const int made = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);

@@ -73,7 +73,7 @@ ATTACK(pidfd_getfd_victim, .title = "take a descriptor of a process outside", .d
 
 // Limits are asked for only; who may ask may also set.
 ATTACK(prlimit_victim, .title = "touch the limits of a process outside",
-       .stopped_by = Layer::pid_namespace | Layer::user_namespace | Layer::seccomp) {
+       .stopped_by = Layer::pid_namespace | Layer::user_namespace) {
   rlimit64 limits{};
   if (syscall(SYS_prlimit64, victim(), RLIMIT_NPROC, nullptr, &limits) != 0) {
     return denied("prlimit64");
@@ -93,7 +93,7 @@ ATTACK(signal_victim, .title = "kill a process outside", .dossier = 41,
 }
 
 ATTACK(oom_score_victim, .title = "make a process outside the first to die without memory",
-       .stopped_by = kOutsideProcess) {
+       .stopped_by = Layer::pid_namespace | Layer::user_namespace) {
   const std::string path = "/proc/" + told("VICTIM_PID") + "/oom_score_adj";
   const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (file < 0) return denied("open " + path);

@@ -17,7 +17,7 @@ constexpr Layers kRootsProcess = kOutsideProcess | Layer::capabilities;
 }  // namespace
 
 ATTACK(host_processes, .title = "see processes of the host", .dossier = 27,
-       .stopped_by = Layer::pid_namespace | Layer::proc_masks) {
+       .stopped_by = Layer::pid_namespace) {
   const std::string path = "/proc/" + told("VICTIM_PID") + "/cmdline";
   const auto line = read_all(path);
   if (!line) return denied("read " + path);

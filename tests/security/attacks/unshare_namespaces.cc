@@ -9,7 +9,7 @@
 using namespace atl::attack;  // NOLINT
 
 ATTACK(unshare_user, .title = "a new user namespace by unshare", .dossier = 3,
-       .stopped_by = Layer::seccomp | Layer::user_namespace) {
+       .stopped_by = Layer::seccomp | Layer::user_namespace, .rootless = kNoControl) {
   if (unshare(CLONE_NEWUSER) != 0) return denied("unshare(CLONE_NEWUSER)");
   return reached("a user namespace with all capabilities");
 }
