@@ -4,13 +4,14 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import time
 import urllib.parse
 
 import host as host_side
-from live import Daemon, all_pids, wait_until
+from live import Daemon, all_pids, census, wait_until
 
 # Drivers without users of their own: everything runs as who started the daemon.
 WITHOUT_USERS = {"local", "subprocess", "rootless"}
@@ -40,6 +41,10 @@ class Refused(Exception):
     """The driver does not offer what the attack needs."""
 
 
+class Failed(Exception):
+    """There is not even a sandbox to attack."""
+
+
 def verdict_of_output(text):
     for line in reversed(text.splitlines()):
         with contextlib.suppress(ValueError):
@@ -60,15 +65,27 @@ def verdict_of_result(result):
     return Verdict("broken", f"exit code {result['exit_code']}, {result['reason']}: {said}")
 
 
+def weakened(host, libexec, without):
+    """A libexec directory whose launcher leaves layers out. A daemon starts it without any environment, and well so."""
+    directory = host.path("weak-" + "-".join(sorted(without)))
+    if not os.path.exists(directory):
+        os.mkdir(directory, 0o755)
+        real = os.path.abspath(libexec)
+        os.symlink(os.path.join(real, "atoll-agent"), os.path.join(directory, "atoll-agent"))
+        launcher = pathlib.Path(directory, "atoll-launcher")
+        launcher.write_text(f"#!/bin/sh\nATOLL_TEST_WITHOUT={','.join(sorted(without))} exec {real}/atoll-launcher \"$@\"\n")
+        launcher.chmod(0o755)
+    return directory
+
+
 class Engine:
     """`without`: the layers that the test build of launcher and agent leaves out."""
 
     def __init__(self, host, driver, atoll, libexec, without=(), user=None):
         self.host, self.driver, self.atoll = host, driver, atoll
         self.place = f"atoll-swap-{host.token}"  # what the file API is asked for is in there
-        self.environment = {"ATOLL_LIBEXEC": os.path.abspath(libexec)}
-        if without:
-            self.environment["ATOLL_TEST_WITHOUT"] = ",".join(sorted(without))
+        self.environment = {"ATOLL_LIBEXEC": weakened(host, libexec, without) if without else os.path.abspath(libexec)}
+        self.boxes = []
         self.daemon = Daemon(atoll=atoll)
         popen = {}
         if user is not None:
@@ -77,7 +94,14 @@ class Engine:
         self.daemon.start(env=self.environment, **popen)
 
     def end(self):
-        self.daemon.end()
+        """Nothing of ours is left. Cgroups of others' sandboxes, which may run beside us, are not ours."""
+        try:
+            self.daemon.end()
+        except AssertionError as left:
+            now = census(self.daemon.directory)
+            if now["processes"] or now["mounts"] or any(box in now["cgroups"] for box in self.boxes):
+                raise AssertionError(f"{left}; ours were {self.boxes}") from left
+            shutil.rmtree(self.daemon.directory)
 
     # The parts of an attack.
 
@@ -93,8 +117,9 @@ class Engine:
             code = answer.json.get("code", "")
             if code == "unsupported" and resources:
                 raise Refused(answer.json.get("detail", code))
-            raise RuntimeError(f"create: {answer}")
+            raise Failed(f"create: {answer}")
         box = answer.json["id"]
+        self.boxes.append(box)
         try:
             yield box
         finally:
@@ -141,6 +166,8 @@ class Engine:
             verdict = getattr(self, f"play_{attack['setting']}")(attack)
         except Refused as refused:
             return Verdict("not_covered", str(refused))
+        except Failed as failed:
+            return Verdict("broken", str(failed))
         seen = self.host.evidence(attack["name"], verdict.outcome == "reached")
         if seen:
             return Verdict("reached", seen)
@@ -247,7 +274,8 @@ class Engine:
     def play_workdir(self, attack):
         last = Verdict("denied", "refused")
         with self.sandbox() as box:
-            for number in range(3, 32):
+            # The agent's own, and where the test build leaves one open.
+            for number in (*range(3, 40), *range(198, 210)):
                 request = {**self.request(attack), "cwd": f"/proc/self/fd/{number}"}
                 answer = self.daemon.call("POST", f"/v1/sandboxes/{box}/exec", request)
                 if answer.status != 200:
@@ -302,6 +330,7 @@ class Engine:
     def play_file_api(self, attack):
         call = attack["name"].removeprefix("swap_")
         self.host.reset_outside()
+        self.host.remove_leftovers()
         with self.sandbox() as box, self.running(box, attack) as process:
             line = process.stdout.readline()
             if b"holding" not in line:

@@ -95,16 +95,19 @@ class Host:
         os.close(self.master)
         os.close(self.slave)
         remove_segment(self.left_key())
-        # What a sandbox without a root of its own left on the host.
-        for place in ("/tmp", "/var/tmp", "/dev/shm", "/"):
-            for name in (f"atoll-scratch-{self.token}-*", f"atoll-swap-{self.token}"):
-                for left in glob.glob(os.path.join(place, name)):
-                    shutil.rmtree(left)
+        self.remove_leftovers()
         for place in ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/usr/share", "/etc", "/opt", "/srv",
                       "/home", "/workspace", "/"):
             with contextlib.suppress(OSError):
                 os.unlink(f"{place}/atoll-left-{self.token}")
         shutil.rmtree(self.directory)
+
+    def remove_leftovers(self):
+        """What a sandbox without a root of its own left on the host."""
+        for place in ("/tmp", "/var/tmp", "/dev/shm", "/"):
+            for name in (f"atoll-scratch-{self.token}-*", f"atoll-swap-{self.token}"):
+                for left in glob.glob(os.path.join(place, name)):
+                    shutil.rmtree(left)
 
     def path(self, *parts):
         return os.path.join(self.directory, *parts)

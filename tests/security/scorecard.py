@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 
 from bare import Bare  # noqa: E402
-from engine import Engine  # noqa: E402
+from engine import Engine, Verdict  # noqa: E402
 from host import Host  # noqa: E402
 
 
@@ -54,7 +54,6 @@ class Suite:
     def __init__(self, host, driver, atoll, libexec, weak_libexec=None, user=None):
         self.host, self.driver, self.atoll, self.user = host, driver, atoll, user
         self.libexec, self.weak_libexec = libexec, weak_libexec
-        self.full = None
         self.missing = json.loads(subprocess.run([host.program, "--host"], capture_output=True, check=True).stdout)
         self.excused = not_covered_by(driver)
 
@@ -62,22 +61,25 @@ class Suite:
         return attack["rootless" if self.driver == "rootless" else "stopped_by"]
 
     def play_full(self, attack):
-        if self.full is None:
-            self.full = Bare(self.host) if self.driver == "bare" else \
-                Engine(self.host, self.driver, self.atoll, self.libexec, user=self.user)
-        return self.full.play(attack)
+        if self.driver == "bare":
+            return self.play_on(Bare(self.host), attack)
+        return self.play_on(Engine(self.host, self.driver, self.atoll, self.libexec, user=self.user), attack)
 
     def play_without(self, attack, layers):
-        """An engine of its own for each: what one attack breaks must not help the next."""
-        engine = Engine(self.host, self.driver, self.atoll, self.weak_libexec, layers, self.user)
-        try:
-            return engine.play(attack)
-        finally:
-            engine.end()
+        return self.play_on(Engine(self.host, self.driver, self.atoll, self.weak_libexec, layers, self.user), attack)
 
-    def end(self):
-        if self.full is not None:
-            self.full.end()
+    @staticmethod
+    def play_on(engine, attack):
+        """An engine of its own for each: what one attack breaks must neither help nor hinder the next."""
+        try:
+            verdict = engine.play(attack)
+        except AssertionError as late:
+            verdict = Verdict("broken", str(late))
+        try:
+            engine.end()
+        except AssertionError as left:
+            return Verdict("broken", f"{verdict}, and then {left}")
+        return verdict
 
     def judge(self, attack, layers_alone=False):
         row = Row(attack)
@@ -148,13 +150,10 @@ def main():
     with Host(os.path.join(asked.libexec, "atoll-attack")) as host:
         suite = Suite(host, asked.driver, os.path.abspath(asked.atoll), asked.libexec, asked.weak_libexec,
                       asked.daemon_user)
-        try:
-            print(f"  # attack on {asked.driver:<20} user  result          control  detail")
-            for attack in attacks:
-                rows.append(suite.judge(attack, asked.layers))
-                print_row(rows[-1])
-        finally:
-            suite.end()
+        print(f"  # attack on {asked.driver:<20} user  result          control  detail")
+        for attack in attacks:
+            rows.append(suite.judge(attack, asked.layers))
+            print_row(rows[-1])
     if asked.json:
         pathlib.Path(asked.json).write_text(json.dumps([as_json(row) for row in rows], indent=1))
 

@@ -1,5 +1,5 @@
 // Shared memory and queues of the host: SysV and message queues belong to the ipc namespace, POSIX
-// shared memory is a file in /dev/shm.
+// shared memory is a file in /dev/shm. To Landlock a message queue is a file outside every rule.
 #include <fcntl.h>
 #include <mqueue.h>
 #include <sys/shm.h>
@@ -22,7 +22,7 @@ ATTACK(sysv_memory, .title = "attach SysV shared memory of the host", .dossier =
 }
 
 ATTACK(message_queue, .title = "read a POSIX message queue of the host", .dossier = 42,
-       .stopped_by = Layer::ipc_namespace) {
+       .stopped_by = Layer::ipc_namespace | Layer::landlock) {
   const mqd_t queue = mq_open(told("VICTIM_QUEUE").c_str(), O_RDWR | O_NONBLOCK);
   if (queue < 0) return denied("mq_open");
   char text[256] = {};
