@@ -18,7 +18,9 @@ using namespace atl::attack;  // NOLINT
 namespace {
 
 // The agent resolves beneath its root and through no magic link; and its root holds no host file.
-constexpr Layers kStops = Layer::file_api | Layer::root;
+// What it writes Landlock allows in a few places only.
+constexpr Layers kReading = Layer::file_api | Layer::root;
+constexpr Layers kWriting = kReading | Layer::landlock;
 
 bool stdin_ended() {
   pollfd input{0, POLLIN, 0};
@@ -55,22 +57,22 @@ Outcome swap_links() {
 }  // namespace
 
 ATTACK(link_read, .title = "file API: read through a link that leads out", .dossier = 32,
-       .setting = Setting::file_api, .stopped_by = kStops) {
+       .setting = Setting::file_api, .stopped_by = kReading) {
   mkdir(place().c_str(), 0777);
   if (symlink(told("SECRET").c_str(), (place() + "/link").c_str()) != 0) return denied("symlink");
   hold("link");
   return denied(0, "the host decides");
 }
 
-#define SWAPPED(call)                                                                        \
+#define SWAPPED(call, stops)                                                                 \
   ATTACK(swap_##call, .title = "file API: " #call " while links are swapped", .dossier = 33, \
-         .setting = Setting::file_api, .stopped_by = kStops) {                               \
+         .setting = Setting::file_api, .stopped_by = stops) {                                \
     return swap_links();                                                                     \
   }
-SWAPPED(read)
-SWAPPED(write)
-SWAPPED(stat)
-SWAPPED(list)
-SWAPPED(mkdir)
-SWAPPED(move)
-SWAPPED(remove)
+SWAPPED(read, kReading)
+SWAPPED(stat, kReading)
+SWAPPED(list, kReading)
+SWAPPED(write, kWriting)
+SWAPPED(mkdir, kWriting)
+SWAPPED(move, kWriting)
+SWAPPED(remove, kWriting)

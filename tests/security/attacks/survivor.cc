@@ -24,7 +24,7 @@ namespace {
   while (Clock::now() < end && access(stop.c_str(), F_OK) != 0) {
     const pid_t child = fork();
     if (child > 0) _exit(0);
-    if (child < 0) usleep(1'000);
+    usleep(child == 0 ? 300 : 3'000);
   }
   _exit(0);
 }
