@@ -22,13 +22,13 @@ LIMITS = {
     "tmpfs_bomb": {"memory_mb": 64},
     "disk_fill": {"disk_mb": 16},
     "inode_fill": {"disk_mb": 16},  # and an inode for every 4 KiB
-    "cpu_spin": {"cpu": 0.2},
+    "cpu_spin": {"cpu": 0.1},
 }
 FILE_CALL_SECONDS = 1.5
 
 
 class Verdict:
-    """reached, denied, not_applicable, not_covered (the driver refuses what the attack is about) or broken."""
+    """reached, denied, not_applicable, not_covered (the driver refuses the limit), not_started or broken."""
 
     def __init__(self, outcome, detail="", error=""):
         self.outcome, self.detail, self.error = outcome, detail, error
@@ -73,7 +73,8 @@ def weakened(host, libexec, without):
         real = os.path.abspath(libexec)
         os.symlink(os.path.join(real, "atoll-agent"), os.path.join(directory, "atoll-agent"))
         launcher = pathlib.Path(directory, "atoll-launcher")
-        launcher.write_text(f"#!/bin/sh\nATOLL_TEST_WITHOUT={','.join(sorted(without))} exec {real}/atoll-launcher \"$@\"\n")
+        names = ",".join(sorted(without))
+        launcher.write_text(f'#!/bin/sh\nATOLL_TEST_WITHOUT={names} exec "{real}/atoll-launcher" "$@"\n')
         launcher.chmod(0o755)
     return directory
 
@@ -167,7 +168,7 @@ class Engine:
         except Refused as refused:
             return Verdict("not_covered", str(refused))
         except Failed as failed:
-            return Verdict("broken", str(failed))
+            return Verdict("not_started", str(failed))
         seen = self.host.evidence(attack["name"], verdict.outcome == "reached")
         if seen:
             return Verdict("reached", seen)
@@ -373,7 +374,8 @@ class Engine:
         return "a directory was made outside" if self.host.in_outside("made") else ""
 
     def file_move(self, files):
-        self.daemon.call("POST", f"{files}/move", {"from": f"{self.place}/turn/only_outside", "to": f"{self.place}/stolen"})
+        wish = {"from": f"{self.place}/turn/only_outside", "to": f"{self.place}/stolen"}
+        self.daemon.call("POST", f"{files}/move", wish)
         if not self.host.in_outside("only_outside"):
             return "a file was moved from outside"
         self.daemon.call("PUT", f"{files}?path={self.place}/mine", b"x")

@@ -54,6 +54,7 @@ class Suite:
     def __init__(self, host, driver, atoll, libexec, weak_libexec=None, user=None):
         self.host, self.driver, self.atoll, self.user = host, driver, atoll, user
         self.libexec, self.weak_libexec = libexec, weak_libexec
+        self.full = None
         self.missing = json.loads(subprocess.run([host.program, "--host"], capture_output=True, check=True).stdout)
         self.excused = not_covered_by(driver)
 
@@ -61,16 +62,29 @@ class Suite:
         return attack["rootless" if self.driver == "rootless" else "stopped_by"]
 
     def play_full(self, attack):
-        if self.driver == "bare":
-            return self.play_on(Bare(self.host), attack)
-        return self.play_on(Engine(self.host, self.driver, self.atoll, self.libexec, user=self.user), attack)
+        """On one engine for all, as long as it gives sandboxes: what an attack did to it would show."""
+        if self.full is None:
+            self.full = Bare(self.host) if self.driver == "bare" else \
+                Engine(self.host, self.driver, self.atoll, self.libexec, user=self.user)
+        try:
+            verdict = self.full.play(attack)
+        except AssertionError as late:
+            verdict = Verdict("broken", str(late))
+        if verdict.outcome in ("not_started", "broken"):
+            self.end()
+        return verdict
+
+    def end(self):
+        engine, self.full = self.full, None
+        if engine is not None:
+            engine.end()
 
     def play_without(self, attack, layers):
         return self.play_on(Engine(self.host, self.driver, self.atoll, self.weak_libexec, layers, self.user), attack)
 
     @staticmethod
     def play_on(engine, attack):
-        """An engine of its own for each: what one attack breaks must neither help nor hinder the next."""
+        """An engine of its own: what a control breaks must neither help nor hinder the next."""
         try:
             verdict = engine.play(attack)
         except AssertionError as late:
@@ -89,6 +103,9 @@ class Suite:
             row.full = self.missing[name]
             return row
         row.full = self.play_full(attack)
+        if row.full.outcome == "not_started":
+            row.problems.append(f"the engine gave no sandbox, a fresh one was asked: {row.full.detail}")
+            row.full = self.play_full(attack)
         outcome = row.full.outcome
         row.result = {"denied": "denied", "reached": "REACHED", "not_applicable": "not applicable",
                       "not_covered": "not covered"}.get(outcome, "BROKEN")
@@ -112,7 +129,8 @@ class Suite:
         for layer in stops if layers_alone else ():
             verdict = self.play_without(row.attack, [other for other in stops if other != layer])
             row.alone[layer] = verdict
-            if verdict.outcome != "denied":
+            # A layer that needs another may also keep the sandbox from starting at all.
+            if verdict.outcome not in ("denied", "not_started"):
                 row.problems.append(f"{layer} alone: {verdict}")
 
 
@@ -151,9 +169,12 @@ def main():
         suite = Suite(host, asked.driver, os.path.abspath(asked.atoll), asked.libexec, asked.weak_libexec,
                       asked.daemon_user)
         print(f"  # attack on {asked.driver:<20} user  result          control  detail")
-        for attack in attacks:
-            rows.append(suite.judge(attack, asked.layers))
-            print_row(rows[-1])
+        try:
+            for attack in attacks:
+                rows.append(suite.judge(attack, asked.layers))
+                print_row(rows[-1])
+        finally:
+            suite.end()
     if asked.json:
         pathlib.Path(asked.json).write_text(json.dumps([as_json(row) for row in rows], indent=1))
 

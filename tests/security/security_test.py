@@ -34,6 +34,7 @@ class Attacks(unittest.TestCase):
         cls.host = Host(os.path.join(LIBEXEC, "atoll-attack")).__enter__()
         cls.addClassCleanup(cls.host.__exit__)
         cls.suite = Suite(cls.host, DRIVER, os.path.abspath(ATOLL), LIBEXEC, WEAK, int(USER) if USER else None)
+        cls.addClassCleanup(cls.suite.end)
 
     def judge(self, attack):
         row = self.suite.judge(attack, LAYERS)

@@ -133,7 +133,7 @@ ATTACK(inode_fill, .title = "use up the inodes", .dossier = 38, .setting = Setti
 ATTACK(cpu_spin, .title = "use up the processors", .dossier = 39, .setting = Setting::limited,
        .stopped_by = Layer::cgroups) {
   using Clock = std::chrono::steady_clock;
-  const double limit = static_cast<double>(told_number("LIMIT_CPU_PERCENT", 20)) / 100;
+  const double limit = static_cast<double>(told_number("LIMIT_CPU_PERCENT", 10)) / 100;
   const auto begun = Clock::now();
   std::vector<pid_t> children;
   for (int number = 0; number < 2; ++number) {
