@@ -7,7 +7,7 @@ help_build() {
 usage: ./dev build [PRESET] [TARGET…]
 
 Builds a preset into build/PRESET: the named targets, or everything. The release products are
-build/release/bin/atoll and build/release/libexec/atoll/{atoll-launcher,atoll-agent}.
+build/release/bin/atoll and build/release/libexec/atoll/{atoll-launcher,atoll-agent,atoll-attack}.
 
 presets: release (default), dev, asan, tsan, fuzz, tidy, gcc
 targets: those of CMake, and the groups tests, tests_unit (…_conformance and so on), headers, fuzzers
