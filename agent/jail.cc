@@ -198,8 +198,9 @@ std::map<std::string, std::string> Jail::environment(
 }
 
 Result<Fd> Jail::open_directory(const std::string& path) const {
-  if (config_.confinement == native::Confinement::none && path.starts_with('/') &&
-      !path.starts_with("/workspace")) {
+  const bool is_anywhere = config_.confinement == native::Confinement::none ||
+                           facts_.without.has(native::Layer::file_api);
+  if (is_anywhere && path.starts_with('/') && !path.starts_with("/workspace")) {
     if (path.find('\0') != std::string::npos)
       return Error(Code::invalid_argument, "a path cannot hold a NUL byte");
     auto fd = os::open_at(AT_FDCWD, path, O_PATH | O_DIRECTORY);

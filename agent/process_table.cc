@@ -669,7 +669,7 @@ int ProcessTable::end_all() {
     // The first process of a pid namespace reaches everybody in it at once, itself excepted.
     if (jail_.is_box() && getpid() == 1) {
       ::kill(-1, SIGKILL);
-    } else {
+    } else if (!jail_.is_box() || groups_.available()) {
       kill_descendants(4);
     }
     reap();

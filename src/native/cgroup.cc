@@ -235,6 +235,7 @@ Result<> CgroupSlice::open() {
     if (version_ == CgroupVersion::v2) {
       std::string wanted = "+memory +pids";
       if ((roles_ & kRoleCpu) != 0) wanted += " +cpu";
+      if (!cpuset_.empty()) wanted += " +cpuset";
       TRY_OK(write_value(tree.slice.get(), "cgroup.subtree_control", wanted));
     }
   }

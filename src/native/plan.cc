@@ -178,6 +178,8 @@ std::string_view to_string(StepKind kind) {
       return "proc";
     case StepKind::pts:
       return "devpts";
+    case StepKind::mqueue:
+      return "mqueue";
     case StepKind::seal:
       return "seal";
     case StepKind::move_into_root:

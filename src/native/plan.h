@@ -76,6 +76,7 @@ enum class StepKind : uint8_t {
   overlay,         // mount with options `text`
   proc,            // mount
   pts,             // mount
+  mqueue,          // mount
   seal,            // add `attributes` to what is mounted there
   move_into_root,  // the new root becomes the root, the host's goes
 };

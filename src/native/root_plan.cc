@@ -231,6 +231,8 @@ class RootPlanner final {
     link("root/dev/ptmx", "pts/ptmx");
     directory("root/dev/pts");
     directory("root/dev/shm");
+    directory("root/dev/mqueue");
+    add({.kind = StepKind::mqueue, .target = "root/dev/mqueue", .attributes = kNoExec});
     bind("store/shm", "root/dev/shm", kNoExec);
     // The number of terminals is the host's to give: 64 each.
     add({.kind = StepKind::pts,
@@ -366,6 +368,7 @@ class RootPlanner final {
     }
     allow("/dev", FileAccess::device);
     allow("/dev/shm", FileAccess::read_write);
+    allow("/dev/mqueue", FileAccess::read_write);
     allow("/proc", FileAccess::device);
     for (const auto& wanted : request_.directories) {
       allow(wanted.guest_path,

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,11 +27,16 @@ Result<> write_map(const std::string& path, const std::string& text) {
   return {};
 }
 
-// Holds the namespace open until it is told to go: a byte means "the maps are written", the end of
-// the pipe means "leave".
-[[noreturn]] void hold(int go, int done, FurtherNamespaces further) {
+// Makes the namespace as `owner` and holds it open until it is told to go: a byte means "the maps
+// are written", the end of the pipe means "leave".
+[[noreturn]] void hold(int go, int done, uid_t owner, FurtherNamespaces further) {
   char byte = 0;
-  bool fine = read(go, &byte, 1) == 1;
+  bool fine = (owner == geteuid() ||
+               (setresgid(owner, owner, owner) == 0 && setresuid(owner, owner, owner) == 0)) &&
+              unshare(CLONE_NEWUSER) == 0;
+  byte = fine ? 'y' : static_cast<char>(errno);
+  if (write(done, &byte, 1) != 1 || !fine) _exit(1);
+  fine = read(go, &byte, 1) == 1;
   if (fine && further == FurtherNamespaces::none) {
     const int fd = open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
     fine = fd >= 0 && write(fd, "0\n", 2) == 2;
@@ -46,7 +50,7 @@ Result<> write_map(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups,
+Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups, uid_t owner,
                                FurtherNamespaces further) {
   int go[2], done[2];
   if (pipe2(go, O_CLOEXEC) != 0) return os_error("making a pipe");
@@ -54,17 +58,19 @@ Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups,
   if (pipe2(done, O_CLOEXEC) != 0) return os_error("making a pipe");
   Fd done_read(done[0]), done_write(done[1]);
 
-  const long holder =
-      syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
-  if (holder < 0) return os_error("making a user namespace");
+  const pid_t holder = fork();
+  if (holder < 0) return os_error("starting a process");
   if (holder == 0) {
     close(go[1]);
     close(done[0]);
-    hold(go[0], done[1], further);
+    hold(go[0], done[1], owner, further);
   }
   go_read.close();
   done_write.close();
   const auto make = [&]() -> Result<Fd> {
+    char made = 0;
+    if (read(done_read.get(), &made, 1) != 1) return os_error("making a user namespace");
+    if (made != 'y') return os_error_from(made, "making a user namespace");
     const std::string proc = "/proc/" + std::to_string(holder);
     TRY_OK(write_map(proc + "/uid_map", line_of(users)));
     TRY_OK(write_map(proc + "/gid_map", line_of(groups)));
@@ -77,12 +83,12 @@ Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups,
     }
     return os::open_at(AT_FDCWD, proc + "/ns/user", O_RDONLY);
   };
-  auto made = make();
+  auto result = make();
   go_write.close();
-  while (waitpid(static_cast<pid_t>(holder), nullptr, 0) < 0 && errno == EINTR) {
+  while (waitpid(holder, nullptr, 0) < 0 && errno == EINTR) {
   }
-  if (!made) return std::move(made).error().with("making a user namespace");
-  return made;
+  if (!result) return std::move(result).error().with("preparing a user namespace");
+  return result;
 }
 
 }  // namespace atl::native

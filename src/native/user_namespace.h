@@ -25,8 +25,10 @@ enum class FurtherNamespaces : uint8_t {
   none,  // nobody inside can make a user namespace below it
 };
 
-// Needs CAP_SETUID and CAP_SETGID here.
-Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups,
+// Needs CAP_SETUID and CAP_SETGID here. The kernel counts some things (inotify instances, message
+// queues, namespaces) for whoever made the namespace too, so it is made by `owner`: a sandbox's own
+// range, and never a user whose budget somebody else needs.
+Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups, uid_t owner,
                                FurtherNamespaces further);
 
 }  // namespace atl::native

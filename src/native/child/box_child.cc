@@ -241,7 +241,9 @@ ATOLL_IN_CHILD int child_main(void* argument) {
     }
   }
   const rlimit no_core{0, 0};
-  if (setrlimit(RLIMIT_CORE, &no_core) != 0) fail(launch, BoxStage::identity);
+  if (!plan.without.has(Layer::rlimits) && setrlimit(RLIMIT_CORE, &no_core) != 0) {
+    fail(launch, BoxStage::identity);
+  }
   if (!plan.without.has(Layer::capabilities) && !hold_only(plan.agent_capabilities)) {
     fail(launch, BoxStage::capabilities);
   }

@@ -287,6 +287,8 @@ ATOLL_IN_CHILD int carry_out(const BoxLaunch& launch, const Step& step) {
       return mount_new(launch, step, "proc");
     case StepKind::pts:
       return mount_new(launch, step, "devpts");
+    case StepKind::mqueue:
+      return mount_new(launch, step, "mqueue");
     case StepKind::bind:
       return bind_path(launch, step);
     case StepKind::tree:

@@ -127,10 +127,15 @@ Result<Fd> facts_pipe(const std::string& token, const BoxFacts& facts) {
 }  // namespace
 
 BoxMaker::BoxMaker(CgroupSlice cgroups, LayerSet without)
-    : cgroups_(std::move(cgroups)), without_(without), support_(look(cgroups_)) {}
+    : cgroups_(std::move(cgroups)),
+      processors_(cgroups_),
+      without_(without),
+      support_(look(cgroups_)) {}
 
 BoxMaker::~BoxMaker() {
-  if (opened_) cgroups_.remove_if_empty();
+  if (!opened_) return;
+  cgroups_.remove_if_empty();
+  processors_.remove_if_empty();
 }
 
 Result<std::unique_ptr<BoxMaker>> BoxMaker::create() {
@@ -153,7 +158,12 @@ Result<BoxCgroups> BoxMaker::find_cgroups(const std::string& id) {
   return BoxCgroups::find(cgroups_, id);
 }
 
-void BoxMaker::release(IdRange& ids) {
+void BoxMaker::adopt(const std::string& id, const std::string& processors) {
+  if (auto set = parse_processors(processors)) processors_.adopt(id, std::move(*set));
+}
+
+void BoxMaker::release(const std::string& id, IdRange& ids) {
+  processors_.give_back(id);
   if (ids.lock) slots_.erase(ids.slot);
   ids.lock.close();
 }
@@ -180,8 +190,8 @@ Result<std::vector<Fd>> BoxMaker::detach(const BoxOrder& order, const IdRange& i
       const uid_t owner = client == 0 ? info.st_uid : client;
       const gid_t group = client == 0 ? info.st_gid : order.client.gid;
       const uint32_t inside = ids.base() + (is_root ? 0 : kUserId);
-      TRY(const auto single,
-          make_user_namespace({owner, inside, 1}, {group, inside, 1}, FurtherNamespaces::allowed));
+      TRY(const auto single, make_user_namespace({owner, inside, 1}, {group, inside, 1}, ids.base(),
+                                                 FurtherNamespaces::none));
       const auto mapped = idmap(tree.get(), single, is_root ? "(the root)" : "");
       // Without it a read-only directory shows what everybody may read.
       if (!mapped && shown != ShownAs::ro) return std::move(mapped).error();
@@ -215,7 +225,7 @@ Result<MadeBox> BoxMaker::make(BoxOrder order) {
     if (!without_.has(Layer::user_namespace)) {
       TRY(name_space,
           make_user_namespace({0, box.ids.base(), kIdsPerBox}, {0, box.ids.base(), kIdsPerBox},
-                              FurtherNamespaces::none));
+                              box.ids.base(), FurtherNamespaces::none));
       launch.user_namespace = name_space.get();
       launch.first_id = box.ids.base();
     }
@@ -255,12 +265,19 @@ Result<MadeBox> BoxMaker::make(BoxOrder order) {
     launch.seccomp = &program;
   }
 
+  Fd processors;
+  if (order.request.dedicated_cpus > 0) {
+    TRY(const auto taken, processors_.take(order.id, order.request.dedicated_cpus));
+    box.processors = to_text(taken);
+  }
   if (plan.cgroup_version != CgroupVersion::none) {
+    TRY(processors, processors_.join(order.id));
     TRY(box.cgroups, BoxCgroups::create(cgroups_, order.id, launch.first_id));
   }
   const auto start = [&]() -> Result<> {
     BoxFacts facts = facts_of(plan);
     std::vector<int> joins;
+    if (processors) joins.push_back(processors.get());
     for (const auto& join : box.cgroups.joins()) joins.push_back(join.get());
     std::vector<int> work;
     for (const auto& group : box.cgroups.work()) {
@@ -293,6 +310,7 @@ Result<MadeBox> BoxMaker::make(BoxOrder order) {
     if (box.cgroups) {
       TRY_OK(box.cgroups.finish(launch.first_id));
       TRY_OK(box.cgroups.set_limits(plan.cgroup));
+      TRY_OK(processors_.pin(order.id));
     }
     return {};
   };
@@ -302,6 +320,7 @@ Result<MadeBox> BoxMaker::make(BoxOrder order) {
       waitpid(box.agent.pid, nullptr, 0);
     }
     static_cast<void>(box.cgroups.remove());
+    processors_.give_back(order.id);
     return std::move(started).error();
   }
   if (box.ids.lock) slots_.insert(box.ids.slot);

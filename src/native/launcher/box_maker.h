@@ -18,6 +18,7 @@
 #include "native/launcher/agent_process.h"
 #include "native/launcher_protocol.h"
 #include "native/plan.h"
+#include "native/processors.h"
 
 namespace atl::native {
 
@@ -26,6 +27,7 @@ struct MadeBox {
   StartedAgent agent;
   BoxCgroups cgroups;
   IdRange ids;
+  std::string processors;  // that are its own
 };
 
 struct BoxOrder {
@@ -47,8 +49,11 @@ class BoxMaker final {
   ~BoxMaker();
 
   const BoxSupport& support() const { return support_; }
+  LayerSet without() const { return without_; }
   Result<MadeBox> make(BoxOrder order);
-  void release(IdRange& ids);
+  // Everything that a sandbox held but its cgroups.
+  void release(const std::string& id, IdRange& ids);
+  void adopt(const std::string& id, const std::string& processors);
 
   // The groups that an earlier launcher made for a sandbox, to be watched over or removed.
   Result<BoxCgroups> find_cgroups(const std::string& id);
@@ -59,6 +64,7 @@ class BoxMaker final {
   Result<std::vector<Fd>> detach(const BoxOrder& order, const IdRange& ids, const Fd& own);
 
   CgroupSlice cgroups_;
+  Processors processors_;
   LayerSet without_;
   BoxSupport support_;
   bool opened_ = false;

@@ -199,6 +199,7 @@ Result<> Launcher::take_up(const std::string& id) {
   TRY(box->pidfd, os::open_pidfd(box->record.pid, box->record.start_ticks));
   if (box->record.boxed) {
     TRY(box->cgroups, maker_->find_cgroups(id));
+    maker_->adopt(id, box->record.processors);
   }
   TRY_OK(poller_.add(box->pidfd.get(), EPOLLIN, [this, id](uint32_t) { on_agent_ended(id); }));
   boxes_[id] = std::move(box);
@@ -383,6 +384,7 @@ Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequ
       agent = std::move(made.agent);
       box->cgroups = std::move(made.cgroups);
       box->ids = std::move(made.ids);
+      box->record.processors = std::move(made.processors);
     } else {
       TRY(agent, start_plain(*box, launch, descriptors, ends.second.get(), listener.get()));
     }
@@ -400,7 +402,7 @@ Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequ
       static_cast<void>(os::send_signal(box->pidfd, SIGKILL));
       waitpid(agent.pid, nullptr, 0);
       static_cast<void>(box->cgroups.remove());
-      maker_->release(box->ids);
+      maker_->release(id, box->ids);
       return saved;
     }
     boxes_[id] = std::move(box);
@@ -490,7 +492,7 @@ void Launcher::on_agent_ended(const std::string& id) {
       log("removing the cgroups of " + id + ": " + removed.error().message());
     }
   }
-  maker_->release(box.ids);
+  maker_->release(id, box.ids);
   if (!left_nothing && !box.record.boxed) {
     kill_stragglers(id);
     kill_inherited();
@@ -509,6 +511,8 @@ void Launcher::on_agent_ended(const std::string& id) {
 // As a subreaper we are given the children of an agent that was killed. They are found here even if
 // they shed their mark, or were just being executed when somebody looked for it.
 void Launcher::kill_inherited() {
+  // A control of the security suite wants to see what lives on without the kernel's help.
+  if (maker_->without().has(Layer::pid_namespace)) return;
   for (const auto& process : os::all_processes()) {
     if (process.parent != getpid() || process.state == 'Z' || removers_.contains(process.pid))
       continue;

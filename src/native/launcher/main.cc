@@ -3,6 +3,7 @@
 //   atoll-launcher --keep UID GID        keeper and launcher for the run directory that is
 //   descriptor 3 atoll-launcher --embedded            for the client on descriptor 4; ends with it
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -33,7 +34,18 @@ Result<Fd> open_agent() {
   if (length < 0) return os_error("finding my own program");
   std::string directory(path, static_cast<size_t>(length));
   directory.resize(directory.rfind('/') + 1);
-  return os::open_at(AT_FDCWD, directory + "atoll-agent", O_PATH);
+  const std::string agent = directory + "atoll-agent";
+  // Through a read-only mount that hangs nowhere: whoever gets hold of a running agent's program
+  // cannot write to it.
+  if (geteuid() == 0) {
+    Fd tree(open_tree(AT_FDCWD, agent.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+    mount_attr wanted{};
+    wanted.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+    if (tree && mount_setattr(tree.get(), "", AT_EMPTY_PATH, &wanted, sizeof wanted) == 0) {
+      return tree;
+    }
+  }
+  return os::open_at(AT_FDCWD, agent, O_PATH);
 }
 
 int serve(LauncherLife life, Identity identity) {

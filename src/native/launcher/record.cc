@@ -23,6 +23,7 @@ Result<> save_record(int sandbox_directory, const Record& record) {
   writer.text(record.token);
   writer.i64(record.expires_at.count());
   writer.u8(record.boxed ? 1 : 0);
+  writer.text(record.processors);
   return os::replace_file(sandbox_directory, kRecordFile, writer.bytes(), 0600);
 }
 
@@ -39,6 +40,7 @@ Result<Record> load_record(int sandbox_directory) {
   record.token = reader.text();
   record.expires_at = Micros(reader.i64());
   record.boxed = reader.u8() == 1;
+  record.processors = reader.text();
   TRY_OK(reader.finish());
   if (version != kRecordVersion || record.pid <= 1 || record.token.size() != kTokenBytes) {
     return Error(Code::invalid_argument, "a sandbox's record is malformed");

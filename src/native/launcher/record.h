@@ -23,7 +23,8 @@ struct Record {
   uint64_t start_ticks = 0;
   std::string token;
   Micros expires_at{0};
-  bool boxed = false;  // it has cgroups
+  bool boxed = false;      // it has cgroups
+  std::string processors;  // that are its own
 };
 
 constexpr const char* kRecordFile = "record";
