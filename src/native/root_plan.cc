@@ -232,7 +232,11 @@ class RootPlanner final {
     directory("root/dev/pts");
     directory("root/dev/shm");
     directory("root/dev/mqueue");
-    add({.kind = StepKind::mqueue, .target = "root/dev/mqueue", .attributes = kNoExec});
+    // Without root, only who made a namespace may mount what shows it.
+    const bool rootless = plan_.authority == Authority::rootless;
+    if (!rootless || !plan_.without.has(Layer::ipc_namespace)) {
+      add({.kind = StepKind::mqueue, .target = "root/dev/mqueue", .attributes = kNoExec});
+    }
     bind("store/shm", "root/dev/shm", kNoExec);
     // The number of terminals is the host's to give: 64 each.
     add({.kind = StepKind::pts,
@@ -242,7 +246,11 @@ class RootPlanner final {
   }
 
   void proc() {
-    add({.kind = StepKind::proc, .target = "root/proc", .attributes = kNoExec});
+    if (plan_.authority == Authority::rootless && plan_.without.has(Layer::pid_namespace)) {
+      bind("/proc", "root/proc", kNoExec, true);
+    } else {
+      add({.kind = StepKind::proc, .target = "root/proc", .attributes = kNoExec});
+    }
     if (plan_.without.has(Layer::proc_masks)) return;
     for (const char* name : kToldByAgent) {
       file(std::string("proc/") + name, "");

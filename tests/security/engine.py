@@ -88,11 +88,11 @@ class Engine:
         self.environment = {"ATOLL_LIBEXEC": weakened(host, libexec, without) if without else os.path.abspath(libexec)}
         self.boxes = []
         self.daemon = Daemon(atoll=atoll)
-        popen = {}
+        self.popen = {}
         if user is not None:
             os.chown(self.daemon.directory, user, user)
-            popen = {"user": user, "group": user, "extra_groups": []}
-        self.daemon.start(env=self.environment, **popen)
+            self.popen = {"user": user, "group": user, "extra_groups": []}
+        self.daemon.start(env=self.environment, **self.popen)
 
     def end(self):
         """Nothing of ours is left. Cgroups of others' sandboxes, which may run beside us, are not ours."""
@@ -314,7 +314,7 @@ class Engine:
         master, slave = os.openpty()
         try:
             done = subprocess.run(["setsid", "--ctty", "--wait", *command], stdin=slave, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, env=environment, timeout=60)
+                                  stderr=subprocess.PIPE, env=environment, timeout=60, **self.popen)
             typed = host_side.typed_into(slave)
         finally:
             os.close(master)

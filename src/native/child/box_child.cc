@@ -139,6 +139,19 @@ ATOLL_IN_CHILD bool hold_only(uint64_t capabilities) {
   return prctl(PR_SET_SECUREBITS, kLockedBits, 0, 0, 0) == 0;
 }
 
+#ifdef ATOLL_WEAKENABLE
+ATOLL_IN_CHILD bool hold_all() {
+  __user_cap_header_struct header{};
+  header.version = _LINUX_CAPABILITY_VERSION_3;
+  __user_cap_data_struct data[2]{};
+  if (syscall(SYS_capget, &header, data) != 0) return false;
+  for (auto& half : data) half.inheritable = half.permitted;
+  if (syscall(SYS_capset, &header, data) != 0) return false;
+  for (int i = 0; i <= CAP_LAST_CAP; ++i) prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0);
+  return true;
+}
+#endif
+
 struct [[gnu::packed]] PathBeneath {
   uint64_t allowed;
   int32_t parent;
@@ -247,6 +260,12 @@ ATOLL_IN_CHILD int child_main(void* argument) {
   if (!plan.without.has(Layer::capabilities) && !hold_only(plan.agent_capabilities)) {
     fail(launch, BoxStage::capabilities);
   }
+#ifdef ATOLL_WEAKENABLE
+  // A user other than root keeps nothing across exec unless it is ambient.
+  if (plan.without.has(Layer::capabilities) && rootless && !hold_all()) {
+    fail(launch, BoxStage::capabilities);
+  }
+#endif
   if (!plan.without.has(Layer::no_new_privileges) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     fail(launch, BoxStage::no_new_privileges);
   }
