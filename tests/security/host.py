@@ -22,7 +22,8 @@ import termios
 
 from live import wait_until
 
-VICTIM_ID = 1000  # uid and gid of the victim: the same number as the user's in a sandbox
+# uid and gid of the victim: the same number as the user's in a sandbox or, for `rootless`, whoever the sandbox is outside.
+VICTIM_ID = int(os.environ.get("ATOLL_SECURITY_USER", "1000"))
 
 # What the user `VICTIM_ID` of the host can still do; exits with 1 if it cannot.
 PROBES = {

@@ -8,6 +8,7 @@ Each attack runs on the whole sandbox, where it must be denied. With --weak-libe
 agent that honours ATOLL_TEST_WITHOUT, each then runs as its own control: without exactly the layers that it says stop
 it, it must reach its canary; otherwise its denial would mean nothing. --layers runs it once more for each of these
 layers, with that one alone: it must be denied, so that every layer that is named is shown to hold by itself.
+ATOLL_SECURITY_USER=UID runs the daemon as that user: rootless needs it.
 --driver bare is no driver, but the host itself: there every attack must reach (bare.py).
 
 Needs root, for canaries that belong to root.
@@ -26,6 +27,10 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 from bare import Bare  # noqa: E402
 from engine import Engine, Verdict  # noqa: E402
 from host import Host  # noqa: E402
+
+
+# Whom the daemon runs as, for rootless; and the victim with it.
+USER = int(os.environ["ATOLL_SECURITY_USER"]) if "ATOLL_SECURITY_USER" in os.environ else None
 
 
 def catalogue(libexec):
@@ -158,7 +163,6 @@ def main():
     parser.add_argument("--weak-libexec", help="a test build of launcher and agent, for the controls")
     parser.add_argument("--only", help="names, with commas")
     parser.add_argument("--layers", action="store_true", help="also each layer alone")
-    parser.add_argument("--daemon-user", type=int, help="run the daemon as this uid: for rootless")
     parser.add_argument("--json", help="write the results to this file, too")
     asked = parser.parse_args()
 
@@ -167,7 +171,7 @@ def main():
     rows = []
     with Host(os.path.join(asked.libexec, "atoll-attack")) as host:
         suite = Suite(host, asked.driver, os.path.abspath(asked.atoll), asked.libexec, asked.weak_libexec,
-                      asked.daemon_user)
+                      USER)
         print(f"  # attack on {asked.driver:<20} user  result          control  detail")
         try:
             for attack in attacks:

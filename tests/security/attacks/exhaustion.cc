@@ -90,7 +90,7 @@ ATTACK(memory_bomb, .title = "use up the memory", .dossier = 36, .setting = Sett
 }
 
 ATTACK(tmpfs_bomb, .title = "use up the memory with files", .dossier = 36,
-       .setting = Setting::limited, .stopped_by = Layer::cgroups) {
+       .setting = Setting::limited, .stopped_by = Layer::cgroups, .rootless = kNoControl) {
   const long limit = told_number("LIMIT_MEMORY_MIB", 64);
   Outcome last = denied(ENOENT, "nowhere to write");
   for (const char* place : {"/dev/shm", "/tmp"}) {

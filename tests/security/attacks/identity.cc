@@ -48,7 +48,7 @@ bool ask(const std::string& program, Identity& who) {
 }  // namespace
 
 ATTACK(setuid_other, .title = "become another user", .dossier = 23, .user = User::root,
-       .stopped_by = Layer::capabilities) {
+       .stopped_by = Layer::capabilities, .rootless = kNoControl) {
   if (setresuid(4242, 4242, 4242) != 0) return denied("setresuid");
   return reached("uid 4242");
 }

@@ -29,7 +29,7 @@ ATTACK(set_host_name, .title = "set the host's name", .user = User::root,
 
 // With a namespace of its own the sandbox's group is the root of every path.
 ATTACK(cgroup_path, .title = "learn its place among the host's cgroups",
-       .stopped_by = Layer::cgroup_namespace) {
+       .stopped_by = Layer::cgroup_namespace, .rootless = kNoControl) {
   const auto table = read_all("/proc/self/cgroup");
   if (!table) return denied("read /proc/self/cgroup");
   if (table->find("/sbx") == std::string::npos) return denied(0, "no path names the sandbox");

@@ -23,7 +23,7 @@ uintptr_t address() { return static_cast<uintptr_t>(told_number("VICTIM_ADDRESS"
 }  // namespace
 
 ATTACK(ptrace_victim, .title = "trace a process outside", .dossier = 8,
-       .stopped_by = kOutsideProcess | Layer::seccomp) {
+       .stopped_by = kOutsideProcess | Layer::seccomp, .rootless = kNoControl) {
   if (ptrace(PTRACE_SEIZE, victim(), 0, 0) != 0) return denied("ptrace(PTRACE_SEIZE)");
   ptrace(PTRACE_INTERRUPT, victim(), 0, 0);
   waitpid(victim(), nullptr, __WALL);
@@ -37,7 +37,7 @@ ATTACK(ptrace_victim, .title = "trace a process outside", .dossier = 8,
 }
 
 ATTACK(process_vm_readv_victim, .title = "read the memory of a process outside", .dossier = 8,
-       .stopped_by = kOutsideProcess | Layer::seccomp) {
+       .stopped_by = kOutsideProcess | Layer::seccomp, .rootless = kNoControl) {
   char text[128] = {};
   const iovec here{text, canary().size()};
   const iovec there{reinterpret_cast<void*>(address()), canary().size()};  // NOLINT
@@ -47,7 +47,7 @@ ATTACK(process_vm_readv_victim, .title = "read the memory of a process outside",
 }
 
 ATTACK(proc_mem_victim, .title = "read /proc/PID/mem of a process outside", .dossier = 8,
-       .stopped_by = kOutsideProcess) {
+       .stopped_by = kOutsideProcess, .rootless = kNoControl) {
   const std::string path = "/proc/" + told("VICTIM_PID") + "/mem";
   const int memory = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (memory < 0) return denied("open " + path);
@@ -60,7 +60,7 @@ ATTACK(proc_mem_victim, .title = "read /proc/PID/mem of a process outside", .dos
 }
 
 ATTACK(pidfd_getfd_victim, .title = "take a descriptor of a process outside", .dossier = 8,
-       .stopped_by = kOutsideProcess | Layer::seccomp) {
+       .stopped_by = kOutsideProcess | Layer::seccomp, .rootless = kNoControl) {
   const long process = syscall(SYS_pidfd_open, victim(), 0);
   if (process < 0) return denied("pidfd_open");
   const long taken = syscall(SYS_pidfd_getfd, process, told_number("VICTIM_FD"), 0);

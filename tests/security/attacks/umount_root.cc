@@ -9,8 +9,7 @@
 using namespace atl::attack;  // NOLINT
 
 ATTACK(umount_root, .title = "unmount the root", .dossier = 31, .user = User::root,
-       .stopped_by = kMountCall,
-       .rootless = Layer::seccomp | Layer::capabilities | Layer::landlock) {
+       .stopped_by = kMountCall, .rootless = kNoControl) {
   if (!has_own_mounts()) return not_applicable("these are the host's own mounts");
   if (umount2("/", MNT_DETACH) != 0) return denied("umount2 /");
   return reached("the root is gone");
