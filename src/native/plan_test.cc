@@ -1,0 +1,215 @@
+#include "native/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+
+#include <algorithm>
+
+namespace atl::native {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kId = "sbx00000000000000000001";
+
+HostView some_host() {
+  HostView host;
+  host.system = {{"usr", HostEntryKind::directory, ""},
+                 {"bin", HostEntryKind::link, "usr/bin"},
+                 {"lib64", HostEntryKind::directory, ""}};
+  host.etc = {{"alternatives", HostEntryKind::directory, ""},
+              {"ld.so.cache", HostEntryKind::file, ""},
+              {"localtime", HostEntryKind::link, "/usr/share/zoneinfo/UTC"}};
+  host.proc = {{"kcore", HostEntryKind::file, ""},   {"sys", HostEntryKind::directory, ""},
+               {"fs", HostEntryKind::directory, ""}, {"self", HostEntryKind::link, "1"},
+               {"version", HostEntryKind::file, ""}, {"meminfo", HostEntryKind::file, ""}};
+  host.has_usr_local_etc = true;
+  host.processors = 8;
+  host.memory_bytes = 64ULL << 30;
+  return host;
+}
+
+Result<Plan> plan_for(const BoxRequest& request, Authority authority = Authority::root,
+                      LayerSet without = {}) {
+  return make_plan(kId, request, some_host(), authority, CgroupSlice(), without);
+}
+
+Plan must_plan(const BoxRequest& request, Authority authority = Authority::root,
+               LayerSet without = {}) {
+  auto plan = plan_for(request, authority, without);
+  EXPECT_TRUE(plan) << plan.error().message();
+  return plan ? *plan : Plan();
+}
+
+const Step* find(const Plan& plan, StepKind kind, std::string_view target) {
+  const auto found = std::ranges::find_if(
+      plan.steps, [&](const Step& step) { return step.kind == kind && step.target == target; });
+  return found == plan.steps.end() ? nullptr : &*found;
+}
+
+TEST(Plan, HasEveryNamespace) {
+  const Plan plan = must_plan({});
+
+  EXPECT_EQ(plan.namespaces, uint64_t{CLONE_NEWUSER} | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |
+                                 CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWNET);
+}
+
+TEST(Plan, ShowsTheHostsSystemReadOnly) {
+  const Plan plan = must_plan({});
+
+  for (const char* target : {"root/usr", "root/lib64", "root/etc/alternatives"}) {
+    const Step* step = find(plan, StepKind::bind, target);
+    ASSERT_NE(step, nullptr) << target;
+    EXPECT_EQ(step->attributes, uint64_t{MOUNT_ATTR_RDONLY} | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+        << target;
+  }
+  ASSERT_NE(find(plan, StepKind::link, "root/bin"), nullptr);
+  EXPECT_EQ(find(plan, StepKind::link, "root/bin")->text, "usr/bin");
+}
+
+TEST(Plan, EveryMountIsNosuid) {
+  for (const auto authority : {Authority::root, Authority::rootless}) {
+    BoxRequest request;
+    request.directories = {{"/data", ShownAs::rw}, {"/copy", ShownAs::cow}, {"/look", ShownAs::ro}};
+    for (const auto& step : must_plan(request, authority).steps) {
+      const bool mounts = step.kind == StepKind::tmpfs || step.kind == StepKind::tree ||
+                          step.kind == StepKind::overlay || step.kind == StepKind::proc ||
+                          step.kind == StepKind::pts || step.kind == StepKind::mqueue;
+      if (mounts) EXPECT_NE(step.attributes & MOUNT_ATTR_NOSUID, 0u) << step.target;
+    }
+  }
+}
+
+TEST(Plan, CoversWhatTheKernelTellsInProc) {
+  const Plan plan = must_plan({});
+
+  EXPECT_EQ(find(plan, StepKind::bind, "root/proc/kcore")->source, "mask/file");
+  EXPECT_EQ(find(plan, StepKind::bind, "root/proc/fs")->source, "mask/directory");
+  EXPECT_EQ(find(plan, StepKind::bind, "root/proc/sys")->source, "proc/sys");
+  EXPECT_EQ(find(plan, StepKind::bind, "root/proc/meminfo")->source, "proc/meminfo");
+  EXPECT_EQ(find(plan, StepKind::bind, "root/proc/version"), nullptr);
+  EXPECT_EQ(find(plan, StepKind::bind, "root/proc/self"), nullptr);
+}
+
+TEST(Plan, HidesWhatAnAdministratorConfigured) {
+  EXPECT_EQ(find(must_plan({}), StepKind::bind, "root/usr/local/etc")->source, "mask/directory");
+}
+
+TEST(Plan, EntersTheRootLast) {
+  const Plan plan = must_plan({});
+
+  EXPECT_EQ(plan.steps.back().kind, StepKind::move_into_root);
+  EXPECT_EQ(std::ranges::count(plan.steps, StepKind::move_into_root, &Step::kind), 1);
+}
+
+TEST(Plan, GivesCommandsNoCapabilityOnTheHostsSystem) {
+  EXPECT_EQ(must_plan({}).root_capabilities, 0u);
+
+  BoxRequest request;
+  request.has_root = true;
+  EXPECT_NE(must_plan(request).root_capabilities, 0u);
+  EXPECT_EQ(must_plan(request, Authority::rootless).root_capabilities, 0u);
+}
+
+TEST(Plan, BoundsDiskByBytesAndFiles) {
+  BoxRequest request;
+  request.disk_bytes = 64 << 20;
+  const Plan plan = must_plan(request);
+
+  EXPECT_THAT(find(plan, StepKind::tmpfs, "store")->text,
+              HasSubstr("size=67108864,nr_inodes=16384"));
+}
+
+TEST(Plan, CopiesOnWriteThroughAnOverlay) {
+  BoxRequest request;
+  request.has_workspace = true;
+  request.directories = {{"/workspace", ShownAs::cow}};
+  const Plan plan = must_plan(request);
+
+  ASSERT_EQ(plan.copy_on_write.size(), 1u);
+  EXPECT_EQ(plan.copy_on_write[0].guest_path, "/workspace");
+  EXPECT_THAT(find(plan, StepKind::overlay, "root/workspace")->text,
+              HasSubstr("lowerdir=lower0,upperdir=store/cow0/upper"));
+  EXPECT_EQ(find(plan, StepKind::bind, "root/workspace"), nullptr);
+}
+
+TEST(Plan, MountsWhatLiesAboveFirst) {
+  BoxRequest request;
+  request.directories = {{"/data/inner", ShownAs::ro}, {"/data", ShownAs::ro}};
+  const Plan plan = must_plan(request);
+
+  EXPECT_LT(find(plan, StepKind::tree, "root/data"), find(plan, StepKind::tree, "root/data/inner"));
+  EXPECT_EQ(find(plan, StepKind::tree, "root/data")->slot, 1);
+}
+
+TEST(Plan, RefusesPlacesThatAreTheSandboxsOwn) {
+  for (const char* path : {"/proc", "/proc/1", "/dev/null", "/etc", "/etc/passwd", "/sys", "/run/x",
+                           "relative", "", "/", "/a/../b", "/a//b", "/a/."}) {
+    BoxRequest request;
+    request.directories = {{path, ShownAs::ro}};
+    EXPECT_FALSE(plan_for(request)) << path;
+  }
+}
+
+TEST(Plan, RefusesLimitsThatNothingFitsInto) {
+  BoxRequest memory;
+  memory.memory_bytes = 1 << 20;
+  EXPECT_FALSE(plan_for(memory));
+  BoxRequest disk;
+  disk.disk_bytes = 4096;
+  EXPECT_FALSE(plan_for(disk));
+}
+
+TEST(Plan, WithoutCgroupsMemoryBoundsFilesToo) {
+  BoxRequest request;
+  request.memory_bytes = 64 << 20;
+
+  EXPECT_EQ(must_plan(request, Authority::rootless).disk_bytes, uint64_t{64} << 20);
+}
+
+TEST(Plan, IsReadable) {
+  BoxRequest request;
+  request.directories = {{"/data", ShownAs::ro}};
+  const std::string text = describe(must_plan(request));
+
+  EXPECT_THAT(text, HasSubstr("namespaces"));
+  EXPECT_THAT(text, HasSubstr("/data"));
+  EXPECT_THAT(text, HasSubstr("no_new_privs"));
+  EXPECT_THAT(text, Not(HasSubstr("SWITCHED OFF")));
+}
+
+TEST(Plan, SaysWhatIsSwitchedOff) {
+  LayerSet without;
+  without.add(Layer::proc_masks);
+  without.add(Layer::network_namespace);
+  const Plan plan = must_plan({}, Authority::root, without);
+
+  EXPECT_EQ(plan.namespaces & CLONE_NEWNET, 0u);
+  EXPECT_EQ(find(plan, StepKind::bind, "root/proc/kcore"), nullptr);
+  EXPECT_THAT(describe(plan), HasSubstr("SWITCHED OFF"));
+}
+
+TEST(Layers, AreParsedByName) {
+  const auto layers = parse_layers("seccomp,landlock");
+
+  ASSERT_TRUE(layers);
+  EXPECT_TRUE(layers->has(Layer::seccomp));
+  EXPECT_TRUE(layers->has(Layer::landlock));
+  EXPECT_FALSE(layers->has(Layer::root));
+  EXPECT_FALSE(parse_layers("seccomp,nonsense"));
+}
+
+TEST(Layers, CannotBeSwitchedOffInAnInstalledProgram) {
+  ASSERT_EQ(setenv("ATOLL_TEST_WITHOUT", "seccomp", 1), 0);
+  const auto off = layers_switched_off();
+  unsetenv("ATOLL_TEST_WITHOUT");
+
+  ASSERT_TRUE(off);
+  EXPECT_TRUE(off->empty());
+}
+
+}  // namespace
+}  // namespace atl::native
