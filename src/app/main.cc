@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/embedded.h"
+#include "app/programs.h"
 #include "app/serve.h"
 #include "cli/verb.h"
 
@@ -19,6 +20,7 @@ class Atoll final : public cli::Program {
   Result<std::unique_ptr<cli::LocalEngine>> open_engine() override {
     return app::open_embedded_engine();
   }
+  Result<std::string> find_libexec() override { return app::find_libexec(); }
 };
 
 }  // namespace

@@ -50,6 +50,8 @@ class Program {
   // Serves until told to stop.
   virtual Result<> serve(ServeOptions options) = 0;
   virtual Result<std::unique_ptr<LocalEngine>> open_engine() = 0;
+  // Where our companions are: atoll-launcher, atoll-agent, atoll-attack.
+  virtual Result<std::string> find_libexec() = 0;
 };
 
 }  // namespace atl::cli

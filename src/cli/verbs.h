@@ -19,6 +19,7 @@ extern const Verb kRenewVerb;
 extern const Verb kRmVerb;
 extern const Verb kDownVerb;
 extern const Verb kDriversVerb;
+extern const Verb kDoctorVerb;
 extern const Verb kServeVerb;
 extern const Verb kVersionVerb;
 

@@ -1,0 +1,249 @@
+// `atoll doctor --attack`: tries to break out of sandboxes of this host, and prints how it went.
+#include <unistd.h>
+
+#include "cli/attack_canaries.h"
+#include "cli/attack_card.h"
+#include "cli/doctor.h"
+#include "cli/format.h"
+#include "cli/json_view.h"
+#include "cli/output_pipe.h"
+#include "cli/report.h"
+
+namespace atl::cli {
+namespace {
+
+using api::v1::WireCreate;
+using api::v1::WireExec;
+using api::v1::WireHostDir;
+
+constexpr int64_t kAttackPatienceMs = 60'000;
+constexpr int kFirstDescriptor = 3, kLastDescriptor = 31;
+
+// Small, so that twice of it hurts nobody; and what the attack is told of it.
+struct LimitOf {
+  std::string_view attack;
+  Resources resources;
+  std::map<std::string, std::string> told;
+};
+
+const std::vector<LimitOf>& all_limits() {
+  static const std::vector<LimitOf> kLimits = [] {
+    Resources pids, memory, disk, cpu;
+    pids.pids = 64;
+    memory.memory_mb = 64;
+    disk.disk_mb = 16;
+    cpu.cpu = 0.2;
+    const std::map<std::string, std::string> of_disk{{"ATOLL_ATTACK_LIMIT_DISK_MIB", "16"},
+                                                     {"ATOLL_ATTACK_LIMIT_INODES", "4096"}};
+    return std::vector<LimitOf>{
+        {"fork_bomb", pids, {{"ATOLL_ATTACK_LIMIT_PIDS", "64"}}},
+        {"memory_bomb", memory, {{"ATOLL_ATTACK_LIMIT_MEMORY_MIB", "64"}}},
+        {"tmpfs_bomb", memory, {{"ATOLL_ATTACK_LIMIT_MEMORY_MIB", "64"}}},
+        {"disk_fill", disk, of_disk},
+        {"inode_fill", disk, of_disk},
+        {"cpu_spin", cpu, {{"ATOLL_ATTACK_LIMIT_CPU_PERCENT", "20"}}},
+    };
+  }();
+  return kLimits;
+}
+
+struct Chosen {
+  std::string name;
+  std::string isolation;
+  bool has_users = false;
+};
+
+Result<Chosen> choose_driver(SandboxRunner& runner, const Args& args) {
+  TRY(const auto drivers, runner.drivers());
+  const std::string name = args.find("driver").value_or(find_default_driver(drivers));
+  if (name.empty()) {
+    return Error(Code::unavailable,
+                 "no driver here isolates anything, so there is nothing to attack")
+        .with_hint("atoll doctor tells what is missing");
+  }
+  for (const json::Value& driver : drivers) {
+    if (text_at(driver, "name") != name) continue;
+    if (!flag_at(driver, "available")) {
+      return Error(Code::unavailable,
+                   name + " is not available: " + text_at(driver, "unavailable_because"))
+          .with_hint(text_at(driver, "hint"));
+    }
+    Chosen chosen{name, text_at(driver, "capabilities.isolation"),
+                  flag_at(driver, "capabilities.users")};
+    if (chosen.isolation == "none") {
+      return Error(Code::unsupported,
+                   name + " isolates nothing: the attacks would run on the host itself");
+    }
+    return chosen;
+  }
+  return Error(Code::not_found, "no driver is called " + name)
+      .with_hint("atoll drivers lists them");
+}
+
+class Attacker final {
+ public:
+  Attacker(SandboxRunner& runner, AttackCanaries& canaries, Chosen driver)
+      : runner_(runner), canaries_(canaries), driver_(std::move(driver)) {}
+
+  // Errors are only those that end it all; whatever becomes of one attack is in its row.
+  Result<> play(AttackRow& row) {
+    const AttackInfo& attack = row.attack;
+    if (!AttackCanaries::has_canary(attack.name)) {
+      cover_not(row, "what it is after needs root of the host: run it as root");
+    } else if (attack.setting == "plain") {
+      TRY_OK(shoot(row, request_of(attack), {}));
+    } else if (attack.setting == "limited") {
+      TRY_OK(play_limited(row));
+    } else if (attack.setting == "twice") {
+      TRY_OK(play_twice(row));
+    } else if (attack.setting == "workdir") {
+      TRY_OK(play_workdir(row));
+    } else {
+      cover_not(row, "needs more than a run (" + attack.setting + "): tests/security plays it");
+    }
+    TRY(const std::string seen, canaries_.take_evidence());
+    if (!seen.empty()) {
+      row.outcome = AttackOutcome::reached;
+      row.detail = seen;
+    }
+    settle_claim(row, driver_.name);
+    return {};
+  }
+
+ private:
+  static void cover_not(AttackRow& row, std::string why) {
+    row.outcome = AttackOutcome::not_covered;
+    row.detail = std::move(why);
+  }
+
+  WireExec request_of(const AttackInfo& attack) const {
+    WireExec exec;
+    exec.argv = std::vector<std::string>{canaries_.program(), attack.name};
+    exec.env = canaries_.environment();
+    exec.timeout_ms = kAttackPatienceMs;
+    if (attack.user == "root" && driver_.has_users) exec.user = "root";
+    return exec;
+  }
+
+  // One sandbox, one run.
+  Result<> shoot(AttackRow& row, WireExec exec, std::optional<Resources> limits) {
+    WireCreate sandbox;
+    sandbox.driver = driver_.name;
+    sandbox.ttl_s = 300;
+    sandbox.resources = limits;
+    WireHostDir shared;
+    shared.path = canaries_.shared();
+    shared.access = HostAccess::ro;
+    sandbox.host_dirs = std::vector<WireHostDir>{std::move(shared)};
+    const auto result = runner_.run(std::move(sandbox), std::move(exec));
+    if (result) {
+      // Our own Ctrl-C ends the run; the attacks end with it.
+      if (text_at(*result, "reason") == "killed") {
+        return Error(Code::cancelled, "the attacks were interrupted");
+      }
+      judge_run(row, *result);
+      return {};
+    }
+    const Error& error = result.error();
+    if (error.code() == Code::cancelled) return error;
+    if (error.code() == Code::unsupported && limits) {
+      cover_not(row, error.message());
+    } else {
+      row.outcome = AttackOutcome::broken;
+      row.detail = error.message();
+    }
+    return {};
+  }
+
+  Result<> play_limited(AttackRow& row) {
+    WireExec exec = request_of(row.attack);
+    std::optional<Resources> limits;
+    for (const LimitOf& limit : all_limits()) {
+      if (limit.attack != row.attack.name) continue;
+      limits = limit.resources;
+      exec.env->insert(limit.told.begin(), limit.told.end());
+    }
+    return shoot(row, std::move(exec), limits);
+  }
+
+  Result<> play_twice(AttackRow& row) {
+    for (const char* phase : {"leave", "look"}) {
+      WireExec exec = request_of(row.attack);
+      exec.env->insert_or_assign("ATOLL_ATTACK_PHASE", phase);
+      TRY_OK(shoot(row, std::move(exec), {}));
+      if (row.outcome == AttackOutcome::broken) return {};
+    }
+    return {};
+  }
+
+  Result<> play_workdir(AttackRow& row) {
+    AttackRow best = row;
+    best.outcome = AttackOutcome::denied;
+    best.detail = "refused";
+    for (int number = kFirstDescriptor; number <= kLastDescriptor; ++number) {
+      WireExec exec = request_of(row.attack);
+      exec.cwd = "/proc/self/fd/" + std::to_string(number);
+      TRY_OK(shoot(row, std::move(exec), {}));
+      if (row.outcome == AttackOutcome::reached) return {};
+      // A directory that was refused is no sandbox that failed.
+      if (row.outcome == AttackOutcome::denied) best.detail = row.detail;
+    }
+    row = std::move(best);
+    return {};
+  }
+
+  SandboxRunner& runner_;
+  AttackCanaries& canaries_;
+  const Chosen driver_;
+};
+
+}  // namespace
+
+Result<int> attack_from_inside(Context& context) {
+  TRY(const std::string libexec, context.program.find_libexec());
+  const std::string program = libexec + "/atoll-attack";
+  if (access(program.c_str(), X_OK) != 0) {
+    return os_error("looking for the attacks", program)
+        .with_hint("install Atoll completely, or name the folder of its programs: ATOLL_LIBEXEC");
+  }
+  TRY(const std::string list, read_output(program, "--list"));
+  TRY(const auto attacks, parse_catalogue(list));
+  // What this kernel does not even offer; only root can tell.
+  json::Value missing;
+  if (geteuid() == 0) {
+    TRY(const std::string told, read_output(program, "--host"));
+    TRY(missing, json::parse(told));
+  }
+  TRY(const auto canaries, AttackCanaries::create(program));
+  TRY(const auto runner, SandboxRunner::open(context));
+  if (!runner->takes_directories()) {
+    return Error(Code::unsupported, "attacks run on this host only, not on a daemon over TCP")
+        .with_hint("run it there, or use the daemon's Unix socket: --state DIR");
+  }
+  TRY(const Chosen driver, choose_driver(*runner, context.args));
+
+  Attacker attacker(*runner, *canaries, driver);
+  const bool tells = !context.json() && !context.quiet() && isatty(STDERR_FILENO) == 1;
+  std::vector<AttackRow> rows;
+  for (const AttackInfo& attack : attacks) {
+    AttackRow row;
+    row.attack = attack;
+    if (tells) tell("· " + single_line(attack.name) + ": " + single_line(attack.title));
+    if (const std::string why = text_at(missing, attack.name); !why.empty()) {
+      row.outcome = AttackOutcome::not_applicable;
+      row.detail = why;
+      settle_claim(row, driver.name);
+    } else {
+      TRY_OK(attacker.play(row));
+    }
+    rows.push_back(std::move(row));
+  }
+  if (context.json()) {
+    TRY_OK(print(card_to_json(rows, driver.name, driver.isolation) + "\n"));
+  } else {
+    TRY_OK(print(format_card(rows, driver.name, driver.isolation)));
+  }
+  return holds(rows) ? 0 : 1;
+}
+
+}  // namespace atl::cli

@@ -1,0 +1,46 @@
+// What `atoll doctor` has found, as people and as programs read it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json/value.h"
+#include "native/host_verdicts.h"
+
+namespace atl::cli {
+
+// Whether the driver that is taken by default really ran a command.
+struct Tryout {
+  bool ran = false;
+  double ms = 0;
+  std::string trouble;
+  std::string hint;
+};
+
+struct DoctorReport {
+  std::string version;
+  std::string user;  // "root", or "user 1000"
+  std::vector<native::HostCheck> checks;
+  json::Array drivers;  // as GET /v1/drivers tells them
+  std::string where;    // whose they are
+  std::string trouble;  // why nobody could be asked for drivers; "" = somebody was
+  std::string hint;
+  std::string default_driver;  // "" = none can be taken
+  Tryout tryout;
+
+  bool is_fit() const { return !default_driver.empty() && tryout.ran; }
+};
+
+// The driver that is taken when none is named: the first that answers and isolates. "" = none.
+std::string find_default_driver(const json::Array& drivers);
+
+enum class Colour : uint8_t { plain, coloured };
+
+std::string to_text(const DoctorReport& report, Colour colour);
+std::string to_json(const DoctorReport& report);
+
+// "cpu, memory, pids (each process), …; not: disk", of a driver's capabilities.
+std::string describe_limits(const json::Value& capabilities);
+
+}  // namespace atl::cli
