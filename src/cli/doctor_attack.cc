@@ -142,10 +142,13 @@ class Attacker final {
         return Error(Code::cancelled, "the attacks were interrupted");
       }
       judge_run(row, *result);
+      was_refused_ = row.outcome == AttackOutcome::broken;
       return {};
     }
     const Error& error = result.error();
     if (error.code() == Code::cancelled) return error;
+    was_refused_ = error.code() == Code::invalid_argument || error.code() == Code::not_found ||
+                   error.code() == Code::permission_denied;
     if (error.code() == Code::unsupported && limits) {
       cover_not(row, error.message());
     } else {
@@ -185,7 +188,8 @@ class Attacker final {
       exec.cwd = "/proc/self/fd/" + std::to_string(number);
       TRY_OK(shoot(row, std::move(exec), {}));
       if (row.outcome == AttackOutcome::reached) return {};
-      // A directory that was refused is no sandbox that failed.
+      // A directory that was refused is a denial; a sandbox that could not be made is none.
+      if (row.outcome == AttackOutcome::broken && !was_refused_) return {};
       if (row.outcome == AttackOutcome::denied) best.detail = row.detail;
     }
     row = std::move(best);
@@ -195,6 +199,8 @@ class Attacker final {
   SandboxRunner& runner_;
   AttackCanaries& canaries_;
   const Chosen driver_;
+  // The last run did not come about because of what was asked, not because of the host.
+  bool was_refused_ = false;
 };
 
 }  // namespace

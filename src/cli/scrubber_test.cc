@@ -48,7 +48,7 @@ TEST(Scrubber, SurvivesTextThatEndsTooEarly) {
   const Scrubber scrubber;
   for (const char* text :
        {"password=", "password=\"", "password=\"\\", "://", "Bearer ", "atk_", "=", ":"}) {
-    EXPECT_THAT(scrubber.scrub(text), Not(HasSubstr("\0")));
+    EXPECT_LE(scrubber.scrub(text).size(), std::string_view(text).size() + 10) << text;
   }
 }
 
