@@ -31,8 +31,9 @@ constexpr std::string_view kProcessLayers[] = {"capabilities", "no_new_privilege
                                                "landlock",     "rlimits",           "descriptors",
                                                "file_api"};
 
-bool has_layer(std::string_view driver, std::string_view layer) {
-  return driver != "subprocess" ||
+bool has_layer(const AttackedDriver& driver, std::string_view layer) {
+  if (layer == "cgroups" && !driver.has_cgroups) return false;
+  return driver.name != "subprocess" ||
          std::ranges::find(kProcessLayers, layer) != std::end(kProcessLayers);
 }
 
@@ -130,28 +131,27 @@ void judge_run(AttackRow& row, const json::Value& result) {
       fmt::format("exit code {}, {}: {}", code, reason, text_at(result, "stderr").substr(0, 200)));
 }
 
-std::vector<std::string> claimed_layers(const AttackInfo& attack, std::string_view driver) {
+std::vector<std::string> claimed_layers(const AttackInfo& attack, const AttackedDriver& driver) {
   std::vector<std::string> layers;
-  for (const auto& layer : driver == "rootless" ? attack.rootless : attack.stopped_by) {
+  for (const auto& layer : driver.name == "rootless" ? attack.rootless : attack.stopped_by) {
     if (has_layer(driver, layer)) layers.push_back(layer);
   }
   return layers;
 }
 
-void settle_claim(AttackRow& row, std::string_view driver) {
+void settle_claim(AttackRow& row, const AttackedDriver& driver) {
   const auto layers = claimed_layers(row.attack, driver);
   row.claim = joined(layers);
   if (!layers.empty()) return;
   // Made without root, what needs root of the host is stopped by the host's own permissions.
-  if (driver == "rootless") {
+  if (driver.name == "rootless" && row.attack.rootless.empty()) {
     row.claim = "permissions of the host";
     return;
   }
   row.claim = "nothing";
   if (row.outcome == AttackOutcome::reached) {
     set(row, AttackOutcome::not_covered,
-        "it gets through, and " + std::string(driver) +
-            " claims nothing against it: " + row.detail);
+        "it gets through, and " + driver.name + " claims nothing against it: " + row.detail);
   }
 }
 
@@ -160,8 +160,7 @@ bool holds(const std::vector<AttackRow>& rows) {
          count(rows, AttackOutcome::denied) > 0;
 }
 
-std::string format_card(const std::vector<AttackRow>& rows, std::string_view driver,
-                        std::string_view isolation) {
+std::string format_card(const std::vector<AttackRow>& rows, const AttackedDriver& driver) {
   std::vector<std::vector<std::string>> table{{"ATTACK", "OUTCOME", "CLAIMED BY", "DETAIL"}};
   for (const AttackRow& row : rows) {
     table.push_back({single_line(row.attack.name), std::string(to_string(row.outcome)),
@@ -172,20 +171,20 @@ std::string format_card(const std::vector<AttackRow>& rows, std::string_view dri
     totals += fmt::format("{}{} {}", totals.empty() ? "" : ", ", count(rows, outcome),
                           to_string(outcome));
   }
-  return fmt::format("{} attacks on {}, isolation {}\n\n", rows.size(), driver, isolation) +
+  return fmt::format("{} attacks on {}, isolation {}\n\n", rows.size(), driver.name,
+                     driver.isolation) +
          format_table(table) + "\n" + totals + "\n";
 }
 
-std::string card_to_json(const std::vector<AttackRow>& rows, std::string_view driver,
-                         std::string_view isolation) {
+std::string card_to_json(const std::vector<AttackRow>& rows, const AttackedDriver& driver) {
   static constexpr std::string_view kWords[] = {"denied", "reached", "not_applicable",
                                                 "not_covered", "broken"};
   const auto word = [](AttackOutcome outcome) { return kWords[static_cast<int>(outcome)]; };
   std::string out;
   api::ObjectWriter object(out);
   object.member("ok", holds(rows));
-  object.member("driver", driver);
-  object.member("isolation", isolation);
+  object.member("driver", driver.name);
+  object.member("isolation", driver.isolation);
   api::ObjectWriter totals(object.key("totals"));
   for (const AttackOutcome outcome : kOutcomes) totals.member(word(outcome), count(rows, outcome));
   totals.close();

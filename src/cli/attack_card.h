@@ -41,17 +41,22 @@ struct AttackRow {
 // What one run in a sandbox shows; `result` is of POST /v1/runs.
 void judge_run(AttackRow& row, const json::Value& result);
 
+struct AttackedDriver {
+  std::string name;
+  std::string isolation;
+  bool has_users = false;    // commands can be root inside
+  bool has_cgroups = false;  // on this host
+};
+
 // The layers that claim to stop an attack on a driver, of those that the driver has.
-std::vector<std::string> claimed_layers(const AttackInfo& attack, std::string_view driver);
+std::vector<std::string> claimed_layers(const AttackInfo& attack, const AttackedDriver& driver);
 // What got through where the driver claims nothing against it is not covered, rather than broken
 // into.
-void settle_claim(AttackRow& row, std::string_view driver);
+void settle_claim(AttackRow& row, const AttackedDriver& driver);
 
 // Nothing was reached, and everything that was run told its outcome.
 bool holds(const std::vector<AttackRow>& rows);
-std::string format_card(const std::vector<AttackRow>& rows, std::string_view driver,
-                        std::string_view isolation);
-std::string card_to_json(const std::vector<AttackRow>& rows, std::string_view driver,
-                         std::string_view isolation);
+std::string format_card(const std::vector<AttackRow>& rows, const AttackedDriver& driver);
+std::string card_to_json(const std::vector<AttackRow>& rows, const AttackedDriver& driver);
 
 }  // namespace atl::cli

@@ -11,6 +11,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+const AttackedDriver kNative{"native", "container", true, true};
+const AttackedDriver kRootless{"rootless", "container", false, false};
+const AttackedDriver kSubprocess{"subprocess", "process", false, false};
+
 AttackRow row(AttackOutcome outcome = AttackOutcome::broken) {
   AttackRow made;
   made.attack = {.name = "mount_tmpfs",
@@ -78,19 +82,29 @@ TEST(AttackCard, DeathByTheFilterOrForMemoryIsADenial) {
 }
 
 TEST(AttackCard, ClaimsAreThoseOfTheDriver) {
-  EXPECT_THAT(claimed_layers(row().attack, "native"), ElementsAre("user_namespace", "seccomp"));
-  EXPECT_THAT(claimed_layers(row().attack, "rootless"), ElementsAre("seccomp"));
-  EXPECT_THAT(claimed_layers(row().attack, "subprocess"), ElementsAre("seccomp"));
+  EXPECT_THAT(claimed_layers(row().attack, kNative), ElementsAre("user_namespace", "seccomp"));
+  EXPECT_THAT(claimed_layers(row().attack, kRootless), ElementsAre("seccomp"));
+  EXPECT_THAT(claimed_layers(row().attack, kSubprocess), ElementsAre("seccomp"));
 }
 
 TEST(AttackCard, WhatTheDriverHasNoLayerAgainstIsNotCoveredAndNeverPassed) {
   AttackRow made = row(AttackOutcome::reached);
   made.attack.stopped_by = {"pid_namespace"};
-  settle_claim(made, "subprocess");
+  settle_claim(made, kSubprocess);
   EXPECT_EQ(made.outcome, AttackOutcome::not_covered);
 
+  AttackRow bomb = row(AttackOutcome::reached);  // on a host whose cgroups the user does not have
+  bomb.attack.rootless = {"cgroups"};
+  settle_claim(bomb, kRootless);
+  EXPECT_EQ(bomb.outcome, AttackOutcome::not_covered);
+
+  AttackRow of_root = row(AttackOutcome::reached);  // nothing to switch off, and still no excuse
+  of_root.attack.rootless = {};
+  settle_claim(of_root, kRootless);
+  EXPECT_EQ(of_root.outcome, AttackOutcome::reached);
+
   AttackRow strong = row(AttackOutcome::reached);
-  settle_claim(strong, "native");
+  settle_claim(strong, kNative);
   EXPECT_EQ(strong.outcome, AttackOutcome::reached);
 }
 
@@ -105,9 +119,9 @@ TEST(AttackCard, HoldsOnlyIfSomethingWasDeniedAndNothingReachedOrBroken) {
 TEST(AttackCard, TheCardCountsEveryOutcome) {
   const std::vector<AttackRow> rows{row(AttackOutcome::denied), row(AttackOutcome::denied),
                                     row(AttackOutcome::not_covered)};
-  EXPECT_THAT(format_card(rows, "native", "container"),
+  EXPECT_THAT(format_card(rows, kNative),
               HasSubstr("2 denied, 0 REACHED, 0 BROKEN, 1 not covered, 0 not applicable"));
-  const auto told = parse_answer(card_to_json(rows, "native", "container"));
+  const auto told = parse_answer(card_to_json(rows, kNative));
   ASSERT_TRUE(told.has_value());
   EXPECT_EQ(number_at(*told, "totals.denied"), 2);
   EXPECT_EQ(number_at(*told, "totals.not_covered"), 1);

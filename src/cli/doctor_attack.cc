@@ -47,13 +47,7 @@ const std::vector<LimitOf>& all_limits() {
   return kLimits;
 }
 
-struct Chosen {
-  std::string name;
-  std::string isolation;
-  bool has_users = false;
-};
-
-Result<Chosen> choose_driver(SandboxRunner& runner, const Args& args) {
+Result<AttackedDriver> choose_driver(SandboxRunner& runner, const Args& args) {
   TRY(const auto drivers, runner.drivers());
   const std::string name = args.find("driver").value_or(find_default_driver(drivers));
   if (name.empty()) {
@@ -68,8 +62,9 @@ Result<Chosen> choose_driver(SandboxRunner& runner, const Args& args) {
                    name + " is not available: " + text_at(driver, "unavailable_because"))
           .with_hint(text_at(driver, "hint"));
     }
-    Chosen chosen{name, text_at(driver, "capabilities.isolation"),
-                  flag_at(driver, "capabilities.users")};
+    AttackedDriver chosen{name, text_at(driver, "capabilities.isolation"),
+                          flag_at(driver, "capabilities.users"),
+                          text_at(driver, "capabilities.kill_tree") == "sure"};
     if (chosen.isolation == "none") {
       return Error(Code::unsupported,
                    name + " isolates nothing: the attacks would run on the host itself");
@@ -82,7 +77,7 @@ Result<Chosen> choose_driver(SandboxRunner& runner, const Args& args) {
 
 class Attacker final {
  public:
-  Attacker(SandboxRunner& runner, AttackCanaries& canaries, Chosen driver)
+  Attacker(SandboxRunner& runner, AttackCanaries& canaries, AttackedDriver driver)
       : runner_(runner), canaries_(canaries), driver_(std::move(driver)) {}
 
   // Errors are only those that end it all; whatever becomes of one attack is in its row.
@@ -99,14 +94,15 @@ class Attacker final {
     } else if (attack.setting == "workdir") {
       TRY_OK(play_workdir(row));
     } else {
-      cover_not(row, "needs more than a run (" + attack.setting + "): tests/security plays it");
+      cover_not(row,
+                "needs more than a run (" + attack.setting + "): only the security suite plays it");
     }
     TRY(const std::string seen, canaries_.take_evidence());
     if (!seen.empty()) {
       row.outcome = AttackOutcome::reached;
       row.detail = seen;
     }
-    settle_claim(row, driver_.name);
+    settle_claim(row, driver_);
     return {};
   }
 
@@ -198,7 +194,7 @@ class Attacker final {
 
   SandboxRunner& runner_;
   AttackCanaries& canaries_;
-  const Chosen driver_;
+  const AttackedDriver driver_;
   // The last run did not come about because of what was asked, not because of the host.
   bool was_refused_ = false;
 };
@@ -214,19 +210,16 @@ Result<int> attack_from_inside(Context& context) {
   }
   TRY(const std::string list, read_output(program, "--list"));
   TRY(const auto attacks, parse_catalogue(list));
-  // What this kernel does not even offer; only root can tell.
-  json::Value missing;
-  if (geteuid() == 0) {
-    TRY(const std::string told, read_output(program, "--host"));
-    TRY(missing, json::parse(told));
-  }
+  // What this kernel, or this user, does not even have: being denied that means nothing.
+  TRY(const std::string told, read_output(program, "--host"));
+  TRY(const json::Value missing, json::parse(told));
   TRY(const auto canaries, AttackCanaries::create(program));
   TRY(const auto runner, SandboxRunner::open(context));
   if (!runner->takes_directories()) {
     return Error(Code::unsupported, "attacks run on this host only, not on a daemon over TCP")
         .with_hint("run it there, or use the daemon's Unix socket: --state DIR");
   }
-  TRY(const Chosen driver, choose_driver(*runner, context.args));
+  TRY(const AttackedDriver driver, choose_driver(*runner, context.args));
 
   Attacker attacker(*runner, *canaries, driver);
   const bool tells = !context.json() && !context.quiet() && isatty(STDERR_FILENO) == 1;
@@ -235,19 +228,18 @@ Result<int> attack_from_inside(Context& context) {
     AttackRow row;
     row.attack = attack;
     if (tells) tell("· " + single_line(attack.name) + ": " + single_line(attack.title));
-    if (const std::string why = text_at(missing, attack.name); !why.empty()) {
+    TRY_OK(attacker.play(row));
+    const std::string why = text_at(missing, attack.name);
+    if (!why.empty() && row.outcome == AttackOutcome::denied) {
       row.outcome = AttackOutcome::not_applicable;
       row.detail = why;
-      settle_claim(row, driver.name);
-    } else {
-      TRY_OK(attacker.play(row));
     }
     rows.push_back(std::move(row));
   }
   if (context.json()) {
-    TRY_OK(print(card_to_json(rows, driver.name, driver.isolation) + "\n"));
+    TRY_OK(print(card_to_json(rows, driver) + "\n"));
   } else {
-    TRY_OK(print(format_card(rows, driver.name, driver.isolation)));
+    TRY_OK(print(format_card(rows, driver)));
   }
   return holds(rows) ? 0 : 1;
 }
