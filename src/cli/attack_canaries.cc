@@ -50,7 +50,7 @@ Result<> make_directory(const std::string& path, mode_t mode) {
 // Where setuid files work for root. Not /tmp: a sandbox without a root of its own may write there.
 Result<std::string> make_own_directory() {
   for (const char* place : {"/var/lib", "/srv", "/var/tmp"}) {
-    std::string path = std::string(place) + "/atoll-attack-XXXXXX";
+    std::string path = std::string(place) + "/atoll-doctor-XXXXXX";
     if (mkdtemp(path.data()) == nullptr) continue;
     if (chmod(path.c_str(), 0755) != 0) return os_error("opening", path);
     return path;
@@ -121,6 +121,11 @@ Result<Started> start(const std::string& program, const char* argument, uid_t us
     if (user != geteuid()) {
       fine = fine && setgroups(0, nullptr) == 0 && setgid(user) == 0 && setuid(user) == 0;
     }
+    // Of its own session: a Ctrl-C that is meant for us must not look like an attack on it.
+    setsid();
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
     signal(SIGPIPE, SIG_DFL);
     if (fine) execve(arguments[0], arguments, variables.data());
     _exit(126);

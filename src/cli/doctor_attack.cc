@@ -1,4 +1,5 @@
 // `atoll doctor --attack`: tries to break out of sandboxes of this host, and prints how it went.
+#include <signal.h>
 #include <unistd.h>
 
 #include "cli/attack_canaries.h"
@@ -74,6 +75,40 @@ Result<AttackedDriver> choose_driver(SandboxRunner& runner, const Args& args) {
   return Error(Code::not_found, "no driver is called " + name)
       .with_hint("atoll drivers lists them");
 }
+
+// Holds back what would end us, so that what was put out is taken in again. Made after the engine:
+// its launcher must not inherit this.
+class HeldSignals final {
+ public:
+  HeldSignals() {
+    sigemptyset(&held_);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&held_, number);
+    sigprocmask(SIG_BLOCK, &held_, &before_);
+  }
+  ~HeldSignals() {
+    // Whoever has been told, has been told.
+    timespec at_once{};
+    while (sigtimedwait(&held_, nullptr, &at_once) > 0) {
+    }
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  // The one that came, or 0.
+  static int arrived() {
+    sigset_t pending;
+    sigemptyset(&pending);
+    sigpending(&pending);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+      if (sigismember(&pending, number) == 1) return number;
+    }
+    return 0;
+  }
+
+ private:
+  sigset_t held_{}, before_{};
+};
 
 class Attacker final {
  public:
@@ -213,7 +248,6 @@ Result<int> attack_from_inside(Context& context) {
   // What this kernel, or this user, does not even have: being denied that means nothing.
   TRY(const std::string told, read_output(program, "--host"));
   TRY(const json::Value missing, json::parse(told));
-  TRY(const auto canaries, AttackCanaries::create(program));
   TRY(const auto runner, SandboxRunner::open(context));
   if (!runner->takes_directories()) {
     return Error(Code::unsupported, "attacks run on this host only, not on a daemon over TCP")
@@ -221,6 +255,8 @@ Result<int> attack_from_inside(Context& context) {
   }
   TRY(const AttackedDriver driver, choose_driver(*runner, context.args));
 
+  const HeldSignals held;
+  TRY(const auto canaries, AttackCanaries::create(program));
   Attacker attacker(*runner, *canaries, driver);
   const bool tells = !context.json() && !context.quiet() && isatty(STDERR_FILENO) == 1;
   std::vector<AttackRow> rows;
@@ -229,6 +265,10 @@ Result<int> attack_from_inside(Context& context) {
     row.attack = attack;
     if (tells) tell("· " + single_line(attack.name) + ": " + single_line(attack.title));
     TRY_OK(attacker.play(row));
+    if (const int signal = HeldSignals::arrived(); signal != 0) {
+      tell("atoll: interrupted after " + std::to_string(rows.size()) + " attacks");
+      return 128 + signal;
+    }
     const std::string why = text_at(missing, attack.name);
     if (!why.empty() && row.outcome == AttackOutcome::denied) {
       row.outcome = AttackOutcome::not_applicable;

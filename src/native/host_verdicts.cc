@@ -69,7 +69,9 @@ HostCheck surroundings(const HostFacts& facts) {
                   parts.empty() ? "a machine of its own, as far as it shows" : joined(parts),
                   "namespaces and cgroups, which containers often forbid",
                   ""};
-  if (facts.container.empty() || facts.namespaces.works()) return check;
+  // Where a setting forbids namespaces, the container is not to blame.
+  const bool by_setting = facts.max_user_namespaces == 0 || facts.unprivileged_userns_clone == 0;
+  if (facts.container.empty() || facts.namespaces.works() || by_setting) return check;
   check.verdict = Verdict::weak;
   check.repair =
       "# run Atoll outside of the container, or start the container so that it may make "

@@ -129,6 +129,16 @@ TEST(HostVerdicts, AProfileForTheLauncherLeavesTheAnswerToTheDriver) {
   EXPECT_EQ(check_of(facts, "user_namespaces").verdict, Verdict::weak);
 }
 
+TEST(HostVerdicts, AContainerIsToBlameOnlyIfNoSettingIs) {
+  auto facts = good_host();
+  facts.container = "docker";
+  EXPECT_EQ(check_of(facts, "surroundings").verdict, Verdict::ok);
+  refuse(facts, TrialStep::user_namespace, EPERM);
+  EXPECT_EQ(check_of(facts, "surroundings").verdict, Verdict::weak);
+  facts.max_user_namespaces = 0;
+  EXPECT_EQ(check_of(facts, "surroundings").verdict, Verdict::ok);
+}
+
 TEST(HostVerdicts, ALoopbackThatStaysDownIsWeak) {
   auto facts = good_host();
   facts.namespaces.failure[static_cast<int>(TrialStep::loopback)] = EPERM;

@@ -4,13 +4,14 @@ import glob
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import tarfile
 import tempfile
 import unittest
 
-from live import ATOLL, LIBEXEC, Daemon, census
+from live import ATOLL, LIBEXEC, Daemon, census, wait_until
 
 RUNTIME = tempfile.mkdtemp(prefix="atoll-doctor-")  # where embedded runs live
 USER = 1000
@@ -103,7 +104,7 @@ class Attack(unittest.TestCase):
     def test_every_attack_has_its_line_and_nothing_was_reached(self):
         listed = json.loads(subprocess.run([os.path.join(LIBEXEC, "atoll-attack"), "--list"], capture_output=True,
                                            check=True).stdout)
-        before = set(glob.glob("/var/*/atoll-attack-*"))
+        before = set(glob.glob("/var/*/atoll-doctor-*"))
         done = doctor("--attack", "--json")
         card = json.loads(done.stdout)
         bad = [row for row in card["attacks"] if row["outcome"] in ("reached", "broken")]
@@ -114,7 +115,7 @@ class Attack(unittest.TestCase):
         # What takes more than one run is said not to be covered.
         outcomes = {row["attack"]: row["outcome"] for row in card["attacks"]}
         self.assertEqual(outcomes["swap_read"], "not_covered")
-        self.assertLessEqual(set(glob.glob("/var/*/atoll-attack-*")), before)
+        self.assertLessEqual(set(glob.glob("/var/*/atoll-doctor-*")), before)
 
     def test_a_weaker_driver_says_what_gets_through(self):
         done = doctor("--attack", "--driver", "subprocess", "--json")
@@ -123,6 +124,19 @@ class Attack(unittest.TestCase):
         through = [row for row in card["attacks"] if "gets through" in row["detail"]]
         self.assertIn("host_processes", [row["attack"] for row in through])
         self.assertEqual({row["outcome"] for row in through}, {"not_covered"})
+
+    def test_an_interrupted_attack_takes_its_canaries_in(self):
+        before = set(glob.glob("/var/*/atoll-doctor-*/shared/atoll-attack"))
+        environment = {**os.environ, "ATOLL_STATE": "/nonexistent/atoll", "XDG_RUNTIME_DIR": RUNTIME}
+        with subprocess.Popen([ATOLL, "doctor", "--attack"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=environment) as process:
+            own = wait_until(lambda: set(glob.glob("/var/*/atoll-doctor-*/shared/atoll-attack")) - before,
+                             "the canaries are out")
+            process.send_signal(signal.SIGTERM)
+            out, err = process.communicate(timeout=120)
+        self.assertEqual((process.returncode, out), (128 + signal.SIGTERM, b""), err)
+        self.assertIn(b"interrupted", err)
+        self.assertFalse([path for path in own if os.path.exists(path)])
 
     def test_what_isolates_nothing_is_not_attacked(self):
         done = doctor("--attack", "--driver", "local")
