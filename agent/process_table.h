@@ -53,7 +53,6 @@ class ProcessTable final {
 
  private:
   Process* find(uint64_t id);
-  Result<pid_t> spawn(Process& process, const guest::Exec& request, const int (&stdio)[3]);
   void read_output(uint64_t id, int stream);
   ssize_t read_into(OutputStream& source, size_t most);
   void flush_input(Process& process);
