@@ -151,6 +151,7 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
     return guest::Started{added.id, 0};
   }
   running_[added.pid] = added.id;
+  began_(added.pid);
   if (!request.direct) {
     added.input = std::move(in.write_end);
     added.streams[0].pipe = std::move(out.read_end);
@@ -461,6 +462,18 @@ guest::Stats ProcessTable::stats() const {
   return stats;
 }
 
+WorkUsage ProcessTable::work_usage() const {
+  if (groups_.available()) return groups_.work_usage();
+  const guest::Stats now = stats();
+  WorkUsage usage{.processes = now.processes, .cpu_us = now.cpu_us};
+  usage.memory.used = usage.memory.active_anon = now.memory_bytes;
+  rusage finished{};
+  getrusage(RUSAGE_CHILDREN, &finished);
+  usage.cpu_user_part = micros_of(finished.ru_utime);
+  usage.cpu_system_part = micros_of(finished.ru_stime);
+  return usage;
+}
+
 void ProcessTable::reap() {
   for (;;) {
     int status = 0;
@@ -508,7 +521,7 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
   exit.peak_memory_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
   uint64_t oom_kills = 0;
   if (process.group) {
-    const GroupUsage used = process.group->usage();
+    const GroupUsage used = process.group->usage({exit.cpu_user_us, exit.cpu_system_us});
     exit.whole_group = true;
     exit.cpu_user_us = used.cpu_user_us;
     exit.cpu_system_us = used.cpu_system_us;
