@@ -116,7 +116,7 @@ void ProcFiles::write() {
 void ProcFiles::put(File file, const std::string& text) {
   const int fd = files_[file].get();
   // In place, because a mount shows the file and not its name. A reader may see the new text with
-  // the old end for an instant; the lengths differ by a digit at most.
+  // the old end for an instant, if the length has changed, which is rare.
   const ssize_t put = pwrite(fd, text.data(), text.size(), 0);
   if (put < 0) return;
   const auto size = static_cast<size_t>(put);

@@ -20,6 +20,16 @@ constexpr double kMinutes[3] = {1, 5, 15};
   if (length > 0) text.append(line, std::min<size_t>(static_cast<size_t>(length), sizeof line - 1));
 }
 
+// Who reads to the end reads twice, and a text that has grown in between has a tail of its own.
+constexpr size_t kStep = 512;
+constexpr size_t kUptimeLength = 32;
+constexpr size_t kLoadavgLength = 48;
+
+std::string padded(std::string line, size_t length) {
+  if (line.size() < length) line.insert(line.size() - 1, length - line.size(), ' ');
+  return line;
+}
+
 using Number = unsigned long long;
 
 // A processor's part of a number that is spread evenly: the parts make up the whole, and none falls
@@ -96,10 +106,16 @@ std::string stat_text(const ProcessorUse& use) {
     line(("cpu" + std::to_string(i)).c_str(), part_of(user, i, count), part_of(system, i, count),
          part_of(idle, i, count));
   }
+  const size_t intr = text.size() + std::string_view("intr 0").size();
   append(text, "intr 0\nctxt %llu\nbtime %lld\nprocesses %llu\n", static_cast<Number>(use.switches),
          static_cast<long long>(use.born_at_s), static_cast<Number>(use.forks));
   append(text, "procs_running %llu\nprocs_blocked 0\n", static_cast<Number>(use.running));
   append(text, "softirq 0 0 0 0 0 0 0 0 0 0 0\n");
+  // The kernel's line of interrupts is as long as there are kinds of them.
+  for (size_t slack = (kStep - text.size() % kStep) % kStep; slack > 0;) {
+    text.insert(intr, slack > 1 ? " 0" : " ");
+    slack -= std::min<size_t>(slack, 2);
+  }
   return text;
 }
 
@@ -109,7 +125,7 @@ std::string uptime_text(const ProcessorUse& use) {
   const long long up = hundredths(use.up);
   const long long idle = hundredths(use.idle);
   append(text, "%lld.%02lld %lld.%02lld\n", up / 100, up % 100, idle / 100, idle % 100);
-  return text;
+  return padded(std::move(text), kUptimeLength);
 }
 
 void LoadAverage::add(Micros passed, double busy) {
@@ -126,7 +142,7 @@ std::string loadavg_text(const LoadAverage& load, const ProcessorUse& use) {
   append(text, "%.2f %.2f %.2f %llu/%llu %llu\n", load.one(), load.five(), load.fifteen(),
          static_cast<Number>(use.running), static_cast<Number>(use.tasks),
          static_cast<Number>(use.last_pid));
-  return text;
+  return padded(std::move(text), kLoadavgLength);
 }
 
 void SplitTime::update(uint64_t total_us, uint64_t user_part, uint64_t system_part) {
