@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -39,7 +40,8 @@ Result<std::string> read_inherited(int number, size_t limit) {
 Result<Fd> take_signals() {
   sigset_t mask;
   sigemptyset(&mask);
-  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&mask, number);
+  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, ProcFiles::read_signal()})
+    sigaddset(&mask, number);
   if (sigprocmask(SIG_BLOCK, &mask, nullptr) != 0) return os_error("blocking signals");
   signal(SIGPIPE, SIG_IGN);
   Fd fd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -55,7 +57,10 @@ Agent::Agent(os::Poller poller, Jail jail, std::string token, Fd signals)
       token_(std::move(token)),
       signals_(std::move(signals)),
       listener_(native::kAgentListener),
-      processes_(poller_, jail_, jail_.take_groups()) {}
+      processes_(poller_, jail_, jail_.take_groups(),
+                 [this](pid_t pid) { proc_files_.command_began(pid); }),
+      proc_files_(jail_.take_proc_files(), jail_.facts().memory_bytes, jail_.facts().processors,
+                  [this] { return processes_.work_usage(); }) {}
 
 Result<std::unique_ptr<Agent>> Agent::create() {
   // Not readable and not traceable by a command that has the same uid.
@@ -110,15 +115,20 @@ void Agent::on_signal() {
   std::array<signalfd_siginfo, 8> infos;
   const ssize_t bytes = read(signals_.get(), infos.data(), sizeof infos);
   bool child_ended = false;
+  bool was_read = false;
   for (size_t i = 0; bytes > 0 && i < static_cast<size_t>(bytes) / sizeof infos[0]; ++i) {
-    if (infos[i].ssi_signo == SIGCHLD) {
+    const auto number = static_cast<int>(infos[i].ssi_signo);
+    if (number == SIGCHLD) {
       child_ended = true;
+    } else if (number == ProcFiles::read_signal()) {
+      was_read = true;
     } else if (!jail_.is_box() || infos[i].ssi_pid == 0) {
       // In a pid namespace of our own a sender without a number is outside; others have no say.
       ending_ = true;
     }
   }
   if (child_ended) processes_.reap();
+  if (was_read) proc_files_.was_read();
 }
 
 void Agent::drop_closed() {
@@ -137,11 +147,18 @@ void Agent::drop_closed() {
   }
 }
 
+Micros Agent::next_deadline() const {
+  const Micros a = processes_.next_deadline();
+  const Micros b = proc_files_.next_deadline();
+  return a.count() == 0 || b.count() == 0 ? std::max(a, b) : std::min(a, b);
+}
+
 int Agent::run() {
   while (!ending_) {
-    if (!poller_.wait(processes_.next_deadline())) return 1;
+    if (!poller_.wait(next_deadline())) return 1;
     processes_.end_overdue();
     drop_closed();
+    proc_files_.refresh();  // after the answers are out
   }
   const int left = processes_.end_all();
   drop_closed();

@@ -10,6 +10,7 @@
 
 #include "agent/connection.h"
 #include "agent/jail.h"
+#include "agent/proc_files.h"
 #include "agent/process_table.h"
 #include "os/poller.h"
 
@@ -30,6 +31,7 @@ class Agent final {
   void accept();
   void on_signal();
   void drop_closed();
+  Micros next_deadline() const;
 
   os::Poller poller_;
   Jail jail_;
@@ -37,6 +39,7 @@ class Agent final {
   Fd signals_;
   Fd listener_;
   ProcessTable processes_;
+  ProcFiles proc_files_;
   std::list<std::unique_ptr<Connection>> connections_;
   Connection* first_ = nullptr;
   bool ending_ = false;

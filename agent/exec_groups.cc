@@ -26,15 +26,46 @@ uint64_t number_in(int directory, const char* file) {
   return text ? std::strtoull(text->c_str(), nullptr, 10) : 0;
 }
 
-// "user_usec 123" in a file of several lines.
-uint64_t field_in(int directory, const char* file, std::string_view field) {
-  const auto text = os::read_file(directory, file, 8192);
-  for (const auto& line : text ? split(*text, '\n') : std::vector<std::string>()) {
-    if (line.starts_with(field) && line.size() > field.size() && line[field.size()] == ' ') {
-      return std::strtoull(line.c_str() + field.size(), nullptr, 10);
-    }
+// A file of lines such as "user_usec 123".
+class Fields final {
+ public:
+  Fields(int directory, const char* file) {
+    if (auto text = os::read_file(directory, file, 16384)) text_ = "\n" + *text;
   }
-  return 0;
+  uint64_t operator[](std::string_view field) const {
+    const auto key = "\n" + std::string(field) + " ";
+    const auto at = text_.find(key);
+    return at == std::string::npos ? 0
+                                   : std::strtoull(text_.c_str() + at + key.size(), nullptr, 10);
+  }
+
+ private:
+  std::string text_;
+};
+
+uint64_t field_in(int directory, const char* file, std::string_view field) {
+  return Fields(directory, file)[field];
+}
+
+MemoryUse memory_use(int directory, bool v1) {
+  MemoryUse use;
+  use.used = number_in(directory, v1 ? "memory.usage_in_bytes" : "memory.current");
+  const Fields stat(directory, "memory.stat");
+  // Version 1 tells of the group alone unless asked for its total.
+  const auto of = [&](const char* name) { return stat[v1 ? "total_" + std::string(name) : name]; };
+  use.active_anon = of("active_anon");
+  use.inactive_anon = of("inactive_anon");
+  use.active_file = of("active_file");
+  use.inactive_file = of("inactive_file");
+  use.cached = of(v1 ? "cache" : "file");
+  use.shared = of("shmem");
+  use.mapped = of(v1 ? "mapped_file" : "file_mapped");
+  // Only version 2 counts what the kernel keeps for the group.
+  use.slab_reclaimable = stat["slab_reclaimable"];
+  use.slab_unreclaimable = stat["slab_unreclaimable"];
+  use.kernel_stack = stat["kernel_stack"];
+  use.page_tables = stat["pagetables"];
+  return use;
 }
 
 bool write_text(int directory, const char* file, std::string_view text) {
@@ -50,17 +81,21 @@ const ExecGroup::Part* ExecGroup::find(uint8_t role) const {
   return found == parts_.end() ? nullptr : &*found;
 }
 
-GroupUsage ExecGroup::usage() const {
+GroupUsage ExecGroup::usage(CpuRatio ratio) const {
   GroupUsage usage;
   const bool v1 = version_ == CgroupVersion::v1;
   if (const Part* cpu = find(native::kRoleUsage)) {
     const int directory = cpu->directory.get();
     if (v1) {
-      usage.cpu_user_us = number_in(directory, "cpuacct.usage_user") / 1000;
-      usage.cpu_system_us = number_in(directory, "cpuacct.usage_sys") / 1000;
+      // Its own division is by clock ticks, and a short command has none.
+      SplitTime time;
+      time.update(number_in(directory, "cpuacct.usage") / 1000, ratio.user, ratio.system);
+      usage.cpu_user_us = static_cast<uint64_t>(time.user().count());
+      usage.cpu_system_us = static_cast<uint64_t>(time.system().count());
     } else {
-      usage.cpu_user_us = field_in(directory, "cpu.stat", "user_usec");
-      usage.cpu_system_us = field_in(directory, "cpu.stat", "system_usec");
+      const Fields stat(directory, "cpu.stat");
+      usage.cpu_user_us = stat["user_usec"];
+      usage.cpu_system_us = stat["system_usec"];
     }
   }
   if (const Part* memory = find(native::kRoleMemory)) {
@@ -174,6 +209,30 @@ guest::Stats ExecGroups::stats() const {
     }
   }
   return stats;
+}
+
+WorkUsage ExecGroups::work_usage() const {
+  WorkUsage usage;
+  const bool v1 = version_ == CgroupVersion::v1;
+  for (const auto& work : work_) {
+    const int directory = work.directory.get();
+    if ((work.roles & native::kRolePids) != 0)
+      usage.processes = number_in(directory, "pids.current");
+    if ((work.roles & native::kRoleMemory) != 0) usage.memory = memory_use(directory, v1);
+    if ((work.roles & native::kRoleUsage) != 0) {
+      if (v1) {
+        usage.cpu_us = number_in(directory, "cpuacct.usage") / 1000;
+        usage.cpu_user_part = number_in(directory, "cpuacct.usage_user");
+        usage.cpu_system_part = number_in(directory, "cpuacct.usage_sys");
+      } else {
+        const Fields stat(directory, "cpu.stat");
+        usage.cpu_us = stat["usage_usec"];
+        usage.cpu_user_part = stat["user_usec"];
+        usage.cpu_system_part = stat["system_usec"];
+      }
+    }
+  }
+  return usage;
 }
 
 }  // namespace atl::agent

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/proc_text.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/result.h"
@@ -18,6 +19,12 @@
 
 namespace atl::agent {
 
+// Processor time of which only the ratio is meant.
+struct CpuRatio {
+  uint64_t user = 0;
+  uint64_t system = 0;
+};
+
 struct GroupUsage {
   uint64_t cpu_user_us = 0;
   uint64_t cpu_system_us = 0;
@@ -25,11 +32,20 @@ struct GroupUsage {
   uint64_t oom_kills = 0;
 };
 
+// Of the sandbox as a whole, for the files of /proc.
+struct WorkUsage {
+  uint64_t processes = 0;
+  uint64_t cpu_us = 0;
+  uint64_t cpu_user_part = 0, cpu_system_part = 0;  // their ratio divides cpu_us
+  MemoryUse memory;                                 // but for the total
+};
+
 class ExecGroup final {
  public:
   // Files for the child to write "0" into.
   const std::vector<int>& joins() const { return joins_; }
-  GroupUsage usage() const;
+  // Version 1 tells exactly only how much processor time was used: the ratio divides it.
+  GroupUsage usage(CpuRatio ratio) const;
   // To everybody in it. SIGKILL leaves nobody, however fast they fork.
   void signal(int number) const;
 
@@ -65,6 +81,7 @@ class ExecGroups final {
   void give_back(ExecGroup group);
   // Of everything below `work`.
   guest::Stats stats() const;
+  WorkUsage work_usage() const;
 
  private:
   bool remove(const std::string& name);

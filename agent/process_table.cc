@@ -13,6 +13,7 @@
 
 #include "agent/connection.h"
 #include "agent/process_tree.h"
+#include "agent/spawn.h"
 #include "agent/usage.h"
 #include "base/text.h"
 #include "guest/frame.h"
@@ -54,44 +55,6 @@ Result<Pipe> make_pipe() {
 // Our own ends; the child's end stays blocking, as programs expect. A pipe has no other flags.
 void make_nonblocking(const Fd& fd) { fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
 
-// The paths that a shell would try for a command.
-std::vector<std::string> programs_for(const std::string& command,
-                                      const std::map<std::string, std::string>& environment) {
-  if (command.find('/') != std::string::npos) return {command};
-  std::vector<std::string> programs;
-  const auto path = environment.find("PATH");
-  for (const auto& directory :
-       split(path == environment.end() ? "/usr/bin:/bin" : path->second, ':')) {
-    programs.push_back((directory.empty() ? "." : directory) + "/" + command);
-  }
-  return programs;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& strings) {
-  std::vector<char*> all;
-  all.reserve(strings.size() + 1);
-  for (auto& text : strings) all.push_back(text.data());
-  all.push_back(nullptr);
-  return all;
-}
-
-Result<> check(const guest::Exec& request) {
-  if (request.argv.empty() || request.argv[0].empty()) {
-    return Error(Code::invalid_argument, "argv is empty");
-  }
-  const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
-  if (std::ranges::any_of(request.argv, has_nul)) {
-    return Error(Code::invalid_argument, "an argument cannot hold a NUL byte");
-  }
-  for (const auto& [name, value] : request.env) {
-    if (name.empty() || name.find('=') != std::string::npos || has_nul(name) || has_nul(value)) {
-      return Error(Code::invalid_argument,
-                   "environment variable '" + to_printable(name) + "' is malformed");
-    }
-  }
-  return {};
-}
-
 std::vector<std::string> shortened(const std::vector<std::string>& argv) {
   std::vector<std::string> shown;
   size_t bytes = 0;
@@ -111,69 +74,6 @@ std::vector<std::string> shortened(const std::vector<std::string>& argv) {
 Process* ProcessTable::find(uint64_t id) {
   const auto found = processes_.find(id);
   return found == processes_.end() ? nullptr : found->second.get();
-}
-
-Result<pid_t> ProcessTable::spawn(Process& process, const guest::Exec& request,
-                                  const int (&stdio)[3]) {
-  TRY(const auto user, jail_.find_user(request.user));
-  auto environment = jail_.environment(user, request.env);
-  environment.insert_or_assign(kExecMark, process.mark.substr(process.mark.find('=') + 1));
-  Fd opened;
-  int directory = jail_.start_directory();
-  if (!request.cwd.empty()) {
-    TRY(opened, jail_.open_directory(request.cwd));
-    directory = opened.get();
-    if (auto path = os::path_of(directory)) environment.insert_or_assign("PWD", *path);
-  }
-
-  std::vector<std::string> programs = programs_for(request.argv[0], environment);
-  std::vector<std::string> arguments = request.argv;
-  std::vector<std::string> variables;
-  variables.reserve(environment.size());
-  for (const auto& [name, value] : environment) {
-    variables.emplace_back(name).append("=").append(value);
-  }
-  const auto program_pointers = pointers(programs);
-  const auto argument_pointers = pointers(arguments);
-  const auto variable_pointers = pointers(variables);
-
-  native::ChildPlan plan;
-  plan.programs = program_pointers.data();
-  plan.argv = argument_pointers.data();
-  plan.environment = variable_pointers.data();
-  std::copy(std::begin(stdio), std::end(stdio), std::begin(plan.stdio));
-  plan.directory = directory;
-  jail_.confine(plan, user);
-  if (groups_.available()) {
-    TRY(process.group, groups_.make(process.id));
-    plan.joins = process.group->joins().data();
-    plan.join_count = process.group->joins().size();
-  }
-
-  auto pid = native::spawn_child(plan);
-  if (!pid && process.group) {
-    groups_.give_back(std::move(*process.group));
-    process.group.reset();
-  }
-  if (pid || plan.failed_at != native::ChildStage::exec) {
-    if (!pid && pid.error().code() == Code::too_large) {
-      return std::move(pid).error().with_hint(
-          "the arguments and environment are too long for the kernel");
-    }
-    return pid;
-  }
-  const bool missing = plan.failure == ENOENT || plan.failure == ENOTDIR;
-  const std::string message =
-      "atoll: " + to_printable(request.argv[0]) + ": " +
-      (missing ? "command not found" : os_error_from(plan.failure, "cannot execute").message()) +
-      "\n";
-  if (request.direct) {
-    static_cast<void>(os::write_all(stdio[2], message));
-  } else {
-    process.streams[1].ring.append(message);
-  }
-  process.row.exit.exit_code = missing ? 127 : 126;
-  return pid_t{0};
 }
 
 Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t channel,
@@ -225,7 +125,17 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
     process->deadline =
         process->started + Millis(std::min<uint64_t>(request.timeout_ms, 31'536'000'000ULL));
   }
-  TRY(process->pid, spawn(*process, request, stdio));
+  TRY(auto spawned, spawn(jail_, groups_, process->id, process->mark, request, stdio));
+  process->pid = spawned.pid;
+  process->group = std::move(spawned.group);
+  if (spawned.pid == 0) {
+    process->row.exit.exit_code = spawned.exit_code;
+    if (request.direct) {
+      static_cast<void>(os::write_all(stdio[2], spawned.message));
+    } else {
+      process->streams[1].ring.append(spawned.message);
+    }
+  }
 
   Process& added = *processes_.emplace(process->id, std::move(process)).first->second;
   added.subscriptions.push_back(Subscription{&connection, channel, {0, 0}, request.credit});
@@ -241,6 +151,7 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
     return guest::Started{added.id, 0};
   }
   running_[added.pid] = added.id;
+  began_(added.pid);
   if (!request.direct) {
     added.input = std::move(in.write_end);
     added.streams[0].pipe = std::move(out.read_end);
@@ -551,6 +462,18 @@ guest::Stats ProcessTable::stats() const {
   return stats;
 }
 
+WorkUsage ProcessTable::work_usage() const {
+  if (groups_.available()) return groups_.work_usage();
+  const guest::Stats now = stats();
+  WorkUsage usage{.processes = now.processes, .cpu_us = now.cpu_us};
+  usage.memory.used = usage.memory.active_anon = now.memory_bytes;
+  rusage finished{};
+  getrusage(RUSAGE_CHILDREN, &finished);
+  usage.cpu_user_part = micros_of(finished.ru_utime);
+  usage.cpu_system_part = micros_of(finished.ru_stime);
+  return usage;
+}
+
 void ProcessTable::reap() {
   for (;;) {
     int status = 0;
@@ -598,7 +521,7 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
   exit.peak_memory_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
   uint64_t oom_kills = 0;
   if (process.group) {
-    const GroupUsage used = process.group->usage();
+    const GroupUsage used = process.group->usage({exit.cpu_user_us, exit.cpu_system_us});
     exit.whole_group = true;
     exit.cpu_user_us = used.cpu_user_us;
     exit.cpu_system_us = used.cpu_system_us;

@@ -5,6 +5,7 @@
 // gap. So memory is bounded and nothing that a client was promised is lost.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -16,8 +17,10 @@ namespace atl::agent {
 
 class ProcessTable final {
  public:
-  ProcessTable(os::Poller& poller, const Jail& jail, ExecGroups groups)
-      : poller_(poller), jail_(jail), groups_(std::move(groups)) {}
+  // `began` is told the process that each command begins with.
+  ProcessTable(os::Poller& poller, const Jail& jail, ExecGroups groups,
+               std::function<void(pid_t)> began)
+      : poller_(poller), jail_(jail), groups_(std::move(groups)), began_(std::move(began)) {}
 
   // Starts a command and follows it on `channel`. A program that cannot be executed is a command
   // that has ended with 126 or 127, as in a shell; every other failure is an error.
@@ -36,6 +39,7 @@ class ProcessTable final {
   Result<> signal(uint64_t process, int number);
   std::vector<guest::ProcessRow> rows() const;
   guest::Stats stats() const;
+  WorkUsage work_usage() const;
 
   // Sends what subscribers on this connection may have.
   void pump(Connection& connection);
@@ -53,7 +57,6 @@ class ProcessTable final {
 
  private:
   Process* find(uint64_t id);
-  Result<pid_t> spawn(Process& process, const guest::Exec& request, const int (&stdio)[3]);
   void read_output(uint64_t id, int stream);
   ssize_t read_into(OutputStream& source, size_t most);
   void flush_input(Process& process);
@@ -69,6 +72,7 @@ class ProcessTable final {
   os::Poller& poller_;
   const Jail& jail_;
   ExecGroups groups_;
+  std::function<void(pid_t)> began_;
   uint64_t next_id_ = 1;
   std::map<uint64_t, std::unique_ptr<Process>> processes_;
   std::map<pid_t, uint64_t> running_;

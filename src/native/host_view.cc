@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 
+#include "native/cpuinfo.h"
+
 namespace atl::native {
 namespace {
 
@@ -67,6 +69,7 @@ HostView view_host() {
   if (sched_getaffinity(0, sizeof set, &set) == 0) {
     view.processors = static_cast<uint32_t>(std::max(CPU_COUNT(&set), 1));
   }
+  view.processor = host_processor();
   struct sysinfo info{};
   if (sysinfo(&info) == 0) view.memory_bytes = static_cast<uint64_t>(info.totalram) * info.mem_unit;
   return view;

@@ -24,6 +24,7 @@ struct HostView {
   std::vector<HostEntry> proc;    // of /proc, without processes
   bool has_usr_local_etc = false;
   uint32_t processors = 1;
+  std::string processor;  // an entry of /proc/cpuinfo
   uint64_t memory_bytes = 0;
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "base/text.h"
+#include "native/cpuinfo.h"
 #include "native/landlock.h"
 
 namespace atl::native {
@@ -25,8 +26,9 @@ constexpr struct {
 } kDevices[] = {{"null", 1, 3},   {"zero", 1, 5},    {"full", 1, 7},
                 {"random", 1, 8}, {"urandom", 1, 9}, {"tty", 5, 0}};
 
-// Written by the agent, so that they tell of the sandbox and not of the host.
-constexpr const char* kToldByAgent[] = {"meminfo", "cpuinfo", "stat", "uptime", "loadavg"};
+// Ours, so that they tell of the sandbox and not of the host. The agent writes them, but for the
+// first, which never changes.
+constexpr const char* kTold[] = {"cpuinfo", "meminfo", "stat", "uptime", "loadavg"};
 // Harmless, and programs look for them; links lead to the process's own entries.
 constexpr const char* kLeftOpen[] = {"filesystems", "version"};
 
@@ -44,6 +46,7 @@ class RootPlanner final {
     }
     devices();
     proc();
+    processors();
     TRY_OK(directories());
     if (!request_.has_root) seal("root");
     seal("root/dev");
@@ -252,15 +255,16 @@ class RootPlanner final {
       add({.kind = StepKind::proc, .target = "root/proc", .attributes = kNoExec});
     }
     if (plan_.without.has(Layer::proc_masks)) return;
-    for (const char* name : kToldByAgent) {
-      file(std::string("proc/") + name, "");
+    for (const char* name : kTold) {
+      file(std::string("proc/") + name,
+           name == kTold[0] ? cpuinfo_text(host_.processor, plan_.processors) : "");
       bind(std::string("proc/") + name, std::string("root/proc/") + name, kReadOnly);
     }
     sys();
     for (const auto& entry : host_.proc) {
       const auto is = [&](const char* name) { return entry.name == name; };
       if (entry.kind == HostEntryKind::link || entry.name == "sys" ||
-          std::ranges::any_of(kToldByAgent, is) || std::ranges::any_of(kLeftOpen, is)) {
+          std::ranges::any_of(kTold, is) || std::ranges::any_of(kLeftOpen, is)) {
         continue;
       }
       bind(entry.kind == HostEntryKind::directory ? "mask/directory" : "mask/file",
@@ -300,6 +304,20 @@ class RootPlanner final {
     bind("root/proc/sys/kernel/random/uuid", "proc/sys/kernel/random/uuid",
          kReadOnly | MOUNT_ATTR_NOEXEC);
     bind("proc/sys", "root/proc/sys", kReadOnly | MOUNT_ATTR_NOEXEC, true);
+  }
+
+  // All that there is of /sys: the C library and lscpu count processors by it.
+  void processors() {
+    const std::string top = request_.has_root ? "sys" : "root/sys";
+    for (const char* place : {"", "/devices", "/devices/system", "/devices/system/cpu"})
+      directory(top + place, 0555);
+    const uint32_t last = plan_.processors - 1;
+    const std::string range = last == 0 ? "0\n" : "0-" + std::to_string(last) + "\n";
+    for (const char* name : {"online", "possible", "present"})
+      file(top + "/devices/system/cpu/" + name, range, 0444);
+    if (!request_.has_root) return;
+    make_if_missing("root/sys", 0555, 0);
+    bind("sys", "root/sys", kReadOnly | MOUNT_ATTR_NOEXEC);
   }
 
   Result<> directories() {

@@ -241,12 +241,24 @@ def belongs_to(pid, root):
     return False
 
 
+def is_in_use(cgroup):
+    for place, _, _ in os.walk(cgroup):
+        try:
+            if pathlib.Path(place, "cgroup.procs").read_text():
+                return True
+        except OSError:
+            continue  # gone meanwhile
+    return False
+
+
 def census(root):
     """What of ours is on the host: everything that has to do with the directory `root`. Others may be at work beside us.
 
     Zombies do not count: where nobody reaps orphans they stay for ever, whatever we do.
     """
-    boxes = [name for _, directories, _ in os.walk("/sys/fs/cgroup") for name in directories if name.startswith("sbx")]
+    # A cgroup that has processes is somebody's living sandbox; if it is ours, its processes are counted anyway.
+    boxes = [name for place, directories, _ in os.walk("/sys/fs/cgroup") for name in directories
+             if name.startswith("sbx") and not is_in_use(os.path.join(place, name))]
     return {
         "processes": sorted((name_of(pid), pid) for pid in all_pids() if belongs_to(pid, root)),
         "mounts": [line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if root in line],

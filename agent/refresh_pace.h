@@ -1,0 +1,60 @@
+// When a file that shows the present is written again: soon after somebody has read it or a command
+// has begun, never often, and not at all while nobody looks.
+//
+// Whoever reads sees what was written for the reader before, so a reader that comes back is
+// followed for a while: it finds text that is a second old at most. A reader that comes without a
+// pause gets new text twenty times a second. Where one writing is dear, there is more time between
+// two of them: it never costs more than a twentieth of a processor.
+#pragma once
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace atl::agent {
+
+class RefreshPace final {
+ public:
+  static constexpr Micros kGap = Millis(50);
+  static constexpr Micros kCommandGap = Millis(100);
+  static constexpr Micros kFollowGap = Millis(1000);
+  static constexpr Micros kFollowed = Millis(5000);
+  static constexpr int kCheapness = 20;
+
+  // The watch has told of a reader, and tells of no other until it is armed again.
+  void was_read(Micros now) {
+    armed_ = false;
+    wanted_ = true;
+    follow_until_ = now + kFollowed;
+  }
+  void command_began(Micros now) {
+    if (now >= last_ + std::max(kCommandGap, gap_)) wanted_ = true;
+  }
+  void was_written(Micros now, Micros cost) {
+    last_ = now;
+    gap_ = std::clamp(cost * kCheapness, kGap, kFollowGap);
+    wanted_ = false;
+  }
+  void was_armed() { armed_ = true; }
+
+  bool should_write(Micros now) const {
+    return (wanted_ && now >= last_ + gap_) || (follows(last_) && now >= last_ + kFollowGap);
+  }
+  bool should_arm(Micros now) const { return !armed_ && !wanted_ && now >= last_ + gap_; }
+  // When one of the two may become true by itself; zero = never.
+  Micros next() const {
+    if (wanted_ || !armed_) return last_ + gap_;
+    return follows(last_) ? last_ + kFollowGap : Micros(0);
+  }
+
+ private:
+  bool follows(Micros from) const { return from + kFollowGap <= follow_until_; }
+
+  Micros last_{0};
+  Micros gap_ = kGap;
+  Micros follow_until_{0};
+  bool wanted_ = true;
+  bool armed_ = false;
+};
+
+}  // namespace atl::agent

@@ -1,0 +1,114 @@
+#include "agent/spawn.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "agent/process_tree.h"
+#include "base/text.h"
+#include "os/file.h"
+
+namespace atl::agent {
+namespace {
+
+// The paths that a shell would try for a command.
+std::vector<std::string> programs_for(const std::string& command,
+                                      const std::map<std::string, std::string>& environment) {
+  if (command.find('/') != std::string::npos) return {command};
+  std::vector<std::string> programs;
+  const auto path = environment.find("PATH");
+  for (const auto& directory :
+       split(path == environment.end() ? "/usr/bin:/bin" : path->second, ':')) {
+    programs.push_back((directory.empty() ? "." : directory) + "/" + command);
+  }
+  return programs;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> all;
+  all.reserve(strings.size() + 1);
+  for (auto& text : strings) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+}  // namespace
+
+Result<> check(const guest::Exec& request) {
+  if (request.argv.empty() || request.argv[0].empty()) {
+    return Error(Code::invalid_argument, "argv is empty");
+  }
+  const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  if (std::ranges::any_of(request.argv, has_nul)) {
+    return Error(Code::invalid_argument, "an argument cannot hold a NUL byte");
+  }
+  for (const auto& [name, value] : request.env) {
+    if (name.empty() || name.find('=') != std::string::npos || has_nul(name) || has_nul(value)) {
+      return Error(Code::invalid_argument,
+                   "environment variable '" + to_printable(name) + "' is malformed");
+    }
+  }
+  return {};
+}
+
+Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, uint64_t id, const std::string& mark,
+                      const guest::Exec& request, const int (&stdio)[3]) {
+  TRY(const auto user, jail.find_user(request.user));
+  auto environment = jail.environment(user, request.env);
+  environment.insert_or_assign(kExecMark, mark.substr(mark.find('=') + 1));
+  Fd opened;
+  int directory = jail.start_directory();
+  if (!request.cwd.empty()) {
+    TRY(opened, jail.open_directory(request.cwd));
+    directory = opened.get();
+    if (auto path = os::path_of(directory)) environment.insert_or_assign("PWD", *path);
+  }
+
+  std::vector<std::string> programs = programs_for(request.argv[0], environment);
+  std::vector<std::string> arguments = request.argv;
+  std::vector<std::string> variables;
+  variables.reserve(environment.size());
+  for (const auto& [name, value] : environment) {
+    variables.emplace_back(name).append("=").append(value);
+  }
+  const auto program_pointers = pointers(programs);
+  const auto argument_pointers = pointers(arguments);
+  const auto variable_pointers = pointers(variables);
+
+  Spawned spawned;
+  native::ChildPlan plan;
+  plan.programs = program_pointers.data();
+  plan.argv = argument_pointers.data();
+  plan.environment = variable_pointers.data();
+  std::copy(std::begin(stdio), std::end(stdio), std::begin(plan.stdio));
+  plan.directory = directory;
+  jail.confine(plan, user);
+  if (groups.available()) {
+    TRY(spawned.group, groups.make(id));
+    plan.joins = spawned.group->joins().data();
+    plan.join_count = spawned.group->joins().size();
+  }
+
+  auto pid = native::spawn_child(plan);
+  if (pid) {
+    spawned.pid = *pid;
+    return spawned;
+  }
+  if (spawned.group) {
+    groups.give_back(std::move(*spawned.group));
+    spawned.group.reset();
+  }
+  if (plan.failed_at != native::ChildStage::exec) {
+    if (pid.error().code() != Code::too_large) return std::move(pid).error();
+    return std::move(pid).error().with_hint(
+        "the arguments and environment are too long for the kernel");
+  }
+  const bool missing = plan.failure == ENOENT || plan.failure == ENOTDIR;
+  spawned.exit_code = missing ? 127 : 126;
+  spawned.message =
+      "atoll: " + to_printable(request.argv[0]) + ": " +
+      (missing ? "command not found" : os_error_from(plan.failure, "cannot execute").message()) +
+      "\n";
+  return spawned;
+}
+
+}  // namespace atl::agent

@@ -1,0 +1,30 @@
+// Starting the program of a command: from what was asked to a child that runs it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+#include "agent/exec_groups.h"
+#include "agent/jail.h"
+#include "guest/protocol.h"
+
+namespace atl::agent {
+
+struct Spawned {
+  pid_t pid = 0;  // zero when the program cannot be executed; then the rest says what a shell would
+  int exit_code = 0;
+  std::string message;
+  std::optional<ExecGroup> group;  // where the sandbox has cgroups
+};
+
+// Refuses what no program could be given.
+Result<> check(const guest::Exec& request);
+
+// `id` names the command's group, `mark` the variable by which its descendants are known. A program
+// that is missing or no program is no error; everything else that fails is.
+Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, uint64_t id, const std::string& mark,
+                      const guest::Exec& request, const int (&stdio)[3]);
+
+}  // namespace atl::agent
