@@ -34,6 +34,10 @@ def atoll(*arguments, stdin=b"", cwd=None, env=None, timeout=60):
                           timeout=timeout)
 
 
+# What a run gets that names no driver.
+STRONGEST = "native" if os.geteuid() == 0 else "rootless"
+
+
 class Embedded(unittest.TestCase):
     def tearDown(self):
         self.assertEqual(census(RUNTIME), NOTHING)
@@ -108,7 +112,12 @@ class Embedded(unittest.TestCase):
             self.assertEqual(changed.returncode, 0, changed.stderr)
             with open(os.path.join(directory, "data.txt")) as file:
                 self.assertEqual(file.read(), "new\n")
-            refused = atoll("run", "--here=cow", "--", "true", cwd=directory)
+            copied = atoll("run", "--here=cow", "--", "sh", "-c", "cat data.txt; echo x > data.txt; cat data.txt",
+                           cwd=directory)
+            self.assertEqual((copied.returncode, copied.stdout), (0, b"new\nx\n"), copied.stderr)
+            with open(os.path.join(directory, "data.txt")) as file:
+                self.assertEqual(file.read(), "new\n")
+            refused = atoll("run", "--driver", "subprocess", "--here=cow", "--", "true", cwd=directory)
             self.assertEqual(refused.returncode, 125)
             self.assertIn(b"copy-on-write", refused.stderr)
 
@@ -116,7 +125,7 @@ class Embedded(unittest.TestCase):
         done = atoll("run", "--json", "--", "echo", "hi")
         told = json.loads(done.stdout)
         self.assertEqual((told["exit_code"], told["stdout"], told["driver"], told["isolation"]),
-                         (0, "hi\n", "subprocess", "process"))
+                         (0, "hi\n", STRONGEST, "container"))
 
     def test_json_keeps_as_much_output_as_a_daemon_does(self):
         told = json.loads(atoll("run", "--json", "--", "sh", "-c", "head -c 9000000 /dev/zero | tr '\\0' x").stdout)
@@ -159,7 +168,7 @@ class Embedded(unittest.TestCase):
             except OSError:
                 break
         os.close(leader)
-        self.assertIn(b"subprocess", shown)
+        self.assertIn(STRONGEST.encode(), shown)
         self.assertIn(b"cpu", shown)
         self.assertEqual(shown.strip().count(b"\n"), 0, shown)
 
@@ -247,7 +256,7 @@ class WithDaemon(unittest.TestCase):
         told = self.cli("drivers", "--json").stdout
         names = [driver["name"] for driver in json.loads(told)] if told.strip().startswith(b"[") else \
             [json.loads(line)["name"] for line in told.splitlines()]
-        self.assertEqual(sorted(names), ["local", "subprocess"])
+        self.assertEqual(sorted(names), ["local", "native", "rootless", "subprocess"])
         self.assertIn(b"unprotected", self.cli("drivers").stdout)
 
     def test_a_mistyped_verb_gets_a_suggestion(self):

@@ -241,6 +241,15 @@ def belongs_to(pid, root):
     return False
 
 
+def processes_of(root):
+    """Who belongs to `root`, and everybody below them: a sandbox with a root of its own knows no path of the host."""
+    members = {pid for pid in all_pids() if belongs_to(pid, root)}
+    parents = {pid: parent_of(pid) for pid in all_pids() if is_alive(pid)}
+    while grown := {pid for pid, parent in parents.items() if parent in members and pid not in members}:
+        members |= grown
+    return {pid for pid in members if is_alive(pid)}
+
+
 def is_in_use(cgroup):
     for place, _, _ in os.walk(cgroup):
         try:
@@ -260,7 +269,7 @@ def census(root):
     boxes = [name for place, directories, _ in os.walk("/sys/fs/cgroup") for name in directories
              if name.startswith("sbx") and not is_in_use(os.path.join(place, name))]
     return {
-        "processes": sorted((name_of(pid), pid) for pid in all_pids() if belongs_to(pid, root)),
+        "processes": sorted((name_of(pid), pid) for pid in processes_of(root)),
         "mounts": [line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if root in line],
         "cgroups": sorted(boxes),
     }
