@@ -344,6 +344,11 @@ class FakeGuest final : public Guest {
     }
     if (command == "echo") return echo(process, argv);
     if (command == "env") return print_env(process, request);
+    if (command == "whoami") {
+      process.out = (request.user.empty() ? "user" : request.user) + " in " +
+                    (request.cwd.empty() ? "/workspace" : request.cwd) + "\n";
+      return process.finish(0, ExitReason::exited);
+    }
     if (command == "cat") return cat(process, request);
     if (command == "sleep") {
       if (request.timeout.count() > 0) {

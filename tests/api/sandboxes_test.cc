@@ -156,6 +156,76 @@ TEST_F(SandboxesTest, WhatADriverLacksIsToldWithThoseThatCan) {
   }
 }
 
+TEST_F(SandboxesTest, PauseAndResumeAreStatesAndAPausedOneTakesNoCommand) {
+  world_.host().capabilities.pause = Pause::processes;
+  const std::string path = "/v1/sandboxes/" + world_.create();
+
+  EXPECT_EQ(world_.post(path + "/pause")["state"], "paused");
+  const auto refused = world_.post(path + "/exec", R"({"argv":["true"]})");
+  EXPECT_EQ(world_.post(path + "/resume")["state"], "running");
+
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_EQ(refused["code"], "conflict");
+  EXPECT_EQ(refused["hint"], "resume it first");
+}
+
+TEST_F(SandboxesTest, APatchChangesTheLimitsThatItNames) {
+  world_.host().capabilities.resize = true;
+  const std::string path =
+      "/v1/sandboxes/" + world_.create(R"({"resources":{"memory_mb":64,"pids":9}})");
+
+  const auto patched = world_.call(Method::patch, path, R"({"resources":{"memory_mb":128}})");
+
+  EXPECT_EQ(patched.status, 200) << patched.body;
+  EXPECT_EQ(patched["resources"], R"({"memory_mb":128,"pids":9})");
+  EXPECT_EQ(world_.call(Method::patch, path, "{}").status, 400);
+  EXPECT_EQ(world_.call(Method::patch, path, R"({"resources":{}})").status, 400);
+  EXPECT_EQ(world_.call(Method::patch, path, R"({"resources":{"sharing":"shared"}})").status, 400);
+  EXPECT_EQ(world_.call(Method::patch, path, R"({"name":"new"})").status, 400);
+}
+
+TEST_F(SandboxesTest, UserAndDirectoryAreToldAndHoldForCommands) {
+  world_.host().capabilities.users = true;
+
+  const auto made = world_.post("/v1/sandboxes", R"({"user":"root","cwd":"/srv"})");
+  const std::string path = "/v1/sandboxes/" + made["id"] + "/exec";
+
+  EXPECT_EQ(made["user"], "root");
+  EXPECT_EQ(made["cwd"], "/srv");
+  EXPECT_EQ(world_.post(path, R"({"argv":["whoami"]})")["stdout"], "root in /srv\n");
+  EXPECT_EQ(world_.post(path, R"({"argv":["whoami"],"user":"user"})")["stdout"], "user in /srv\n");
+  const auto run = world_.post(
+      "/v1/runs", R"({"sandbox":{"user":"root"},"exec":{"argv":["whoami"],"cwd":"/tmp"}})");
+  EXPECT_EQ(run["stdout"], "root in /tmp\n");
+}
+
+TEST_F(SandboxesTest, ARunAsSomebodyElseNeedsADriverThatCan) {
+  const auto refused = world_.post("/v1/runs", R"({"exec":{"argv":["true"],"user":"root"}})");
+
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_EQ(refused["code"], "unsupported");
+}
+
+TEST_F(SandboxesTest, ARootFileSystemIsGivenLikeOtherDirectoriesOfTheHost) {
+  const auto remote = world_.post("/v1/sandboxes", R"({"rootfs":"/"})");
+  const auto lacking = world_.local(Method::post, "/v1/sandboxes", R"({"rootfs":"/"})");
+  EXPECT_EQ(remote.status, 403);
+  EXPECT_THAT(remote["detail"], HasSubstr("rootfs"));
+  EXPECT_EQ(lacking["code"], "unsupported");
+}
+
+TEST_F(SandboxesTest, ExplainTellsThePlanAndMakesNothing) {
+  const auto told = world_.post("/v1/sandboxes:explain", R"({"resources":{"cpu":1}})");
+  const auto refused = world_.post("/v1/sandboxes:explain", R"({"min_isolation":"vm"})");
+
+  EXPECT_EQ(told.status, 200) << told.body;
+  EXPECT_EQ(told["driver"], "fake");
+  EXPECT_EQ(told["isolation"], "container");
+  EXPECT_EQ(told["plan"], "made by fake\n");
+  EXPECT_EQ(refused["code"], "unsupported");
+  EXPECT_THAT(world_.host().ids(), ::testing::IsEmpty());
+}
+
 TEST_F(SandboxesTest, NumbersThatMakeNoSenseAreRefusedByName) {
   const auto refused = [&](std::string body, std::string field) {
     const auto answer = world_.post("/v1/sandboxes", std::move(body));
