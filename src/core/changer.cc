@@ -239,7 +239,10 @@ Task<SandboxView> Changer::resize(RecordPtr record, Resources resources) {
   CO_TRY_OK(co_await ensure_handle(record));
   CO_TRY(const auto intent, co_await enter(record, record->state, Op::resize));
   const auto handle = record->handle;
-  auto resized = co_await handle->resize(resources);
+  // Memory of a dedicated sandbox is reserved, whatever it is resized to.
+  Resources wanted = resources;
+  wanted.sharing = record->resources.sharing;
+  auto resized = co_await handle->resize(wanted);
   if (!resized) co_return fail(record, intent, std::move(resized).error());
   if (resources.cpu) record->resources.cpu = resources.cpu;
   if (resources.memory_mb) record->resources.memory_mb = resources.memory_mb;

@@ -156,8 +156,18 @@ TEST_F(SandboxesTest, WhatADriverLacksIsToldWithThoseThatCan) {
   }
 }
 
-TEST_F(SandboxesTest, PauseAndResumeAreStatesAndAPausedOneTakesNoCommand) {
-  world_.host().capabilities.pause = Pause::processes;
+// A host that can do what the tests below are about.
+class AbleHostTest : public ::testing::Test {
+ protected:
+  ApiWorld world_{{}, [](FakeHost& host) {
+                    host.capabilities.pause = Pause::processes;
+                    host.capabilities.resize = true;
+                    host.capabilities.users = true;
+                    host.capabilities.root_dir = true;
+                  }};
+};
+
+TEST_F(AbleHostTest, PauseAndResumeAreStatesAndAPausedOneTakesNoCommand) {
   const std::string path = "/v1/sandboxes/" + world_.create();
 
   EXPECT_EQ(world_.post(path + "/pause")["state"], "paused");
@@ -169,8 +179,7 @@ TEST_F(SandboxesTest, PauseAndResumeAreStatesAndAPausedOneTakesNoCommand) {
   EXPECT_EQ(refused["hint"], "resume it first");
 }
 
-TEST_F(SandboxesTest, APatchChangesTheLimitsThatItNames) {
-  world_.host().capabilities.resize = true;
+TEST_F(AbleHostTest, APatchChangesTheLimitsThatItNames) {
   const std::string path =
       "/v1/sandboxes/" + world_.create(R"({"resources":{"memory_mb":64,"pids":9}})");
 
@@ -184,9 +193,7 @@ TEST_F(SandboxesTest, APatchChangesTheLimitsThatItNames) {
   EXPECT_EQ(world_.call(Method::patch, path, R"({"name":"new"})").status, 400);
 }
 
-TEST_F(SandboxesTest, UserAndDirectoryAreToldAndHoldForCommands) {
-  world_.host().capabilities.users = true;
-
+TEST_F(AbleHostTest, UserAndDirectoryAreToldAndHoldForCommands) {
   const auto made = world_.post("/v1/sandboxes", R"({"user":"root","cwd":"/srv"})");
   const std::string path = "/v1/sandboxes/" + made["id"] + "/exec";
 
@@ -212,6 +219,26 @@ TEST_F(SandboxesTest, ARootFileSystemIsGivenLikeOtherDirectoriesOfTheHost) {
   EXPECT_EQ(remote.status, 403);
   EXPECT_THAT(remote["detail"], HasSubstr("rootfs"));
   EXPECT_EQ(lacking["code"], "unsupported");
+}
+
+TEST_F(AbleHostTest, ARootFileSystemReachesTheDriverOpen) {
+  const auto made = world_.local(Method::post, "/v1/sandboxes", R"({"rootfs":"/usr"})");
+
+  ASSERT_EQ(made.status, 201) << made.body;
+  const auto& root = world_.host().boxes.at(made["id"])->spec.root;
+  ASSERT_TRUE(root);
+  EXPECT_TRUE(root->directory);
+  EXPECT_EQ(root->host_path, "/usr");
+  const auto missing = world_.local(Method::post, "/v1/sandboxes", R"({"rootfs":"/nowhere"})");
+  EXPECT_EQ(missing.status, 400);
+  EXPECT_THAT(missing["detail"], HasSubstr("rootfs"));
+}
+
+TEST_F(SandboxesTest, ADriverThatCannotTellChangesSaysSo) {
+  const auto answer = world_.get("/v1/sandboxes/" + world_.create() + "/diff?path=src");
+
+  EXPECT_EQ(answer.status, 409);
+  EXPECT_EQ(answer["code"], "unsupported");
 }
 
 TEST_F(SandboxesTest, ExplainTellsThePlanAndMakesNothing) {

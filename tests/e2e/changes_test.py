@@ -114,6 +114,26 @@ class Embedded(unittest.TestCase):
             self.assertIn(b"--apply", shown)
 
 
+@unittest.skipUnless(os.geteuid() == 0, "needs root, to be somebody else")
+class WithoutRoot(unittest.TestCase):
+    USER = 61_918
+
+    def test_changes_go_home_as_the_user_who_asks(self):
+        runtime = tempfile.mkdtemp(prefix="atoll-user-")
+        self.addCleanup(shutil.rmtree, runtime)
+        os.chown(runtime, self.USER, self.USER)
+        with Directory() as home:
+            for name in ["", *ORIGINAL]:
+                os.chown(os.path.join(home.path, name), self.USER, self.USER)
+            done = subprocess.run(
+                [ATOLL, "run", "--driver", "rootless", "--here=cow", "--apply", "--", "sh", "-c", WORK], input=b"",
+                capture_output=True, cwd=home.path, timeout=60, user=self.USER, group=self.USER, extra_groups=[],
+                env={**environment("/nonexistent/atoll"), "XDG_RUNTIME_DIR": runtime, "HOME": runtime})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((home.tree(), home.read("a")), (APPLIED, "2\n"))
+            self.assertEqual({os.lstat(os.path.join(home.path, name)).st_uid for name in APPLIED}, {self.USER})
+
+
 @unittest.skipUnless(os.geteuid() == 0, "needs root: the driver native does")
 class WithDaemon(unittest.TestCase):
     @classmethod

@@ -90,6 +90,16 @@ class Embedded(unittest.TestCase):
         self.assertEqual(atoll("run", "--dedicated", "--cpus", "0.5", "--", "true").returncode, 2)
         self.assertEqual(atoll("run", "--cpu-weight", "200", "--", "true").returncode, 0)
 
+    @unittest.skipUnless((os.cpu_count() or 1) > 1, "one processor is always left to the others")
+    def test_dedicated_processors_are_counted_out(self):
+        done = atoll("run", "--dedicated", "--cpus", "1", "--memory", "64m", "--", "python3", "-c",
+                     "import os; print(len(os.sched_getaffinity(0)))")
+        self.assertEqual((done.stdout, done.returncode), (b"1\n", 0), done.stderr)
+        too_many = atoll("run", "--dedicated", "--cpus", str(os.cpu_count()), "--", "true")
+        self.assertEqual(too_many.returncode, 125)
+        refused = atoll("run", "--driver", "subprocess", "--dedicated", "--cpus", "1", "--", "true")
+        self.assertEqual(refused.returncode, 125)
+
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root: the driver native does")
 class WithDaemon(unittest.TestCase):
