@@ -44,6 +44,7 @@ struct FakeBox {
       files;  // by absolute path; "/workspace" is there from the beginning
   std::map<ProcessId, std::shared_ptr<FakeProcess>> processes;
   ProcessId last_process = 0;
+  std::vector<FileChange> changes;  // what Guest::changes tells, when there is something
 
   // Whoever waits for one of its processes is told that the sandbox went away.
   void end_processes();

@@ -286,6 +286,11 @@ class FakeGuest final : public Guest {
     co_return Result<>();
   }
 
+  Task<std::vector<FileChange>> changes(std::string path) override {
+    if (box_->changes.empty()) co_return co_await Guest::changes(std::move(path));
+    co_return box_->changes;
+  }
+
   Task<> remove(std::string path, Recursive recursive) override {
     CO_TRY([[maybe_unused]] auto file, get_file(path));
     const std::string root = absolute(path);

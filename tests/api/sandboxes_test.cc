@@ -234,6 +234,25 @@ TEST_F(AbleHostTest, ARootFileSystemReachesTheDriverOpen) {
   EXPECT_THAT(missing["detail"], HasSubstr("rootfs"));
 }
 
+TEST_F(AbleHostTest, ADiffTellsCopiesAndChangesByteExact) {
+  const auto made = world_.local(Method::post, "/v1/sandboxes", R"({"rootfs":"/usr"})");
+  auto& changes = world_.host().boxes.at(made["id"])->changes;
+  changes.push_back({ChangeKind::modified, FileKind::file, "/etc/motd", 5, 0644,
+                     std::chrono::nanoseconds(1'700'000'000'123'456'789), ""});
+  changes.push_back({ChangeKind::added, FileKind::symlink, "/b\xff", 0, 0777, {}, "../x"});
+
+  const auto told = world_.get("/v1/sandboxes/" + made["id"] + "/diff");
+
+  ASSERT_EQ(told.status, 200) << told.body;
+  EXPECT_EQ(told["created_at"], made["created_at"]);
+  EXPECT_EQ(told["copies"], R"([{"path":"/","host_path":"/usr"}])");
+  EXPECT_EQ(told["changes"],
+            R"([{"change":"modified","kind":"file","path":"/etc/motd","size":5,"mode":"0644",)"
+            R"("modified_ns":"1700000000123456789"},)"
+            R"({"change":"added","kind":"symlink","path_b64":"L2L/","size":0,"mode":"0777",)"
+            R"("modified_ns":"0","link_target":"../x"}])");
+}
+
 TEST_F(SandboxesTest, ADriverThatCannotTellChangesSaysSo) {
   const auto answer = world_.get("/v1/sandboxes/" + world_.create() + "/diff?path=src");
 
