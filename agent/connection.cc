@@ -38,6 +38,7 @@ Connection::Connection(Fd socket, Preface preface, std::string token, os::Poller
       preface_(preface),
       token_(std::move(token)),
       poller_(poller),
+      jail_(jail),
       processes_(processes),
       files_(jail.roots()),
       on_closed_(std::move(on_closed)) {}
@@ -191,6 +192,12 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
       TRY(auto request, guest::decode_path(frame.body));
       TRY(auto entries, files_.list(request.path, request.limit));
       send_ok(frame.channel, guest::encode(entries));
+      return {};
+    }
+    case FrameType::diff: {
+      TRY(auto request, guest::decode_diff(frame.body));
+      TRY(auto page, diff(jail_.copies(), jail_.roots(), jail_.workspace(), request));
+      send_ok(frame.channel, guest::encode(page));
       return {};
     }
     case FrameType::open_read: {

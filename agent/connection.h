@@ -53,6 +53,7 @@ class Connection final {
   Preface preface_;
   std::string token_;
   os::Poller& poller_;
+  const Jail& jail_;
   ProcessTable& processes_;
   FileService files_;
   std::function<void(Connection&)> on_closed_;

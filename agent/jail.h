@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/diff.h"
 #include "agent/exec_groups.h"
 #include "agent/files.h"
 #include "agent/users.h"
@@ -17,12 +18,6 @@
 #include "native/landlock.h"
 
 namespace atl::agent {
-
-// A directory of the host that is copied on write: what was changed, and what was there.
-struct CopiedDirectory {
-  std::string path;
-  Fd upper, lower;
-};
 
 class Jail final {
  public:
@@ -34,6 +29,7 @@ class Jail final {
   bool is_box() const { return facts_.boxed; }
   const FileRoots& roots() const { return roots_; }
   const std::vector<CopiedDirectory>& copies() const { return copies_; }
+  const std::string& workspace() const { return workspace_; }
   // Whom a command runs as; only a box has more than one.
   Result<User> find_user(const std::string& asked) const;
   // The environment of a command: ours, the sandbox's, the request's, each over the one before.

@@ -13,6 +13,8 @@ constexpr Route kRoutes[] = {
     {post, "/v1/runs", Access::key, v1::run},
 
     {post, "/v1/sandboxes", Access::key, v1::create_sandbox},
+    {post, "/v1/sandboxes:explain", Access::key, v1::explain_sandbox},
+    {patch, "/v1/sandboxes/{id}", Access::key, v1::patch_sandbox},
     {get, "/v1/sandboxes", Access::key, v1::list_sandboxes,
      "state driver name user_id label* limit cursor"},
     {get, "/v1/sandboxes/{id}/stats", Access::key, v1::sandbox_stats},
@@ -35,6 +37,8 @@ constexpr Route kRoutes[] = {
     {post, "/v1/sandboxes/{id}/files/mkdir", Access::key, v1::make_directory},
     {post, "/v1/sandboxes/{id}/files/move", Access::key, v1::move_file},
     {post, "/v1/sandboxes/{id}/files/remove", Access::key, v1::remove_file},
+
+    {get, "/v1/sandboxes/{id}/diff", Access::key, v1::diff_sandbox, "path path_b64"},
 
     {get, "/v1/sandboxes/{id}/processes", Access::key, v1::list_processes},
     {get, "/v1/sandboxes/{id}/processes/{process}/output", Access::key, v1::attach_output,

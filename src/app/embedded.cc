@@ -12,6 +12,7 @@
 #include "api/v1/exec_wire.h"
 #include "app/programs.h"
 #include "app/wiring.h"
+#include "base/event.h"
 #include "base/run_task.h"
 #include "native/launcher_client.h"
 #include "os/file.h"
@@ -47,12 +48,53 @@ Task<> send_signal(Engine& engine, std::string sandbox, ProcessId process, int n
   co_return co_await guest->signal(process, number);
 }
 
+// All of a file of the sandbox.
+Task<> copy_out(Engine& engine, std::string sandbox, std::string path, int fd) {
+  constexpr size_t kPiece = 256 * 1024;
+  CO_TRY(const auto guest, engine.guest(Caller(), sandbox));
+  CO_TRY(const auto reader, co_await guest->open_read(std::move(path)));
+  for (uint64_t offset = 0;;) {
+    CO_TRY(const auto piece, co_await reader->read(offset, kPiece));
+    if (piece.empty()) co_return Result<>();
+    CO_TRY_OK(os::write_all(fd, piece));
+    offset += piece.size();
+  }
+}
+
+class EmbeddedChanges final : public cli::ChangeSource {
+ public:
+  EmbeddedChanges(asio::io_context& loop, Engine& engine, std::string sandbox)
+      : loop_(loop), engine_(engine), sandbox_(std::move(sandbox)) {}
+
+  Result<Changes> list(const std::string& path) override {
+    return run_task(loop_, engine_.changes(Caller(), sandbox_, path));
+  }
+  Result<> read(const std::string& path, int fd) override {
+    return run_task(loop_, copy_out(engine_, sandbox_, path, fd));
+  }
+
+ private:
+  asio::io_context& loop_;
+  Engine& engine_;
+  std::string sandbox_;
+};
+
+Task<> keep(Task<RunResult> run, std::shared_ptr<std::optional<Result<RunResult>>> kept) {
+  auto result = co_await std::move(run);
+  kept->emplace(std::move(result));
+  co_return Result<>();
+}
+
 // Passes on what people send to stop a program. The second Ctrl-C kills it, the third gives up on
 // it.
 class SignalForwarder final : public RunObserver {
  public:
   SignalForwarder(asio::io_context& loop, Engine& engine)
-      : loop_(loop), engine_(engine), signals_(loop, SIGINT, SIGTERM, SIGQUIT) {
+      : loop_(loop),
+        engine_(engine),
+        signals_(loop, SIGINT, SIGTERM, SIGQUIT),
+        ended_(loop.get_executor()),
+        released_(loop.get_executor()) {
     boost::system::error_code ignored;
     signals_.add(SIGHUP, ignored);
     listen();
@@ -67,11 +109,25 @@ class SignalForwarder final : public RunObserver {
 
   // A driver that cannot hand our descriptors to the process sends its output here.
   Task<> on_event(ProcessEvent event) override {
+    if (const auto* status = std::get_if<ExitStatus>(&event)) {
+      status_ = *status;
+      ended_.fire();
+      if (!holds_end_) co_return Result<>();
+      co_return co_await released_.wait();
+    }
     const auto* output = std::get_if<Output>(&event);
     if (output == nullptr) co_return Result<>();
     co_return os::write_all(output->stream == Stream::out ? STDOUT_FILENO : STDERR_FILENO,
                             output->bytes);
   }
+
+  // The sandbox stays after the command's end, until release().
+  void hold_end() { holds_end_ = true; }
+  void release() { released_.fire(); }
+  // Fired at the command's end.
+  Event& ended() { return ended_; }
+  const std::optional<ExitStatus>& status() const { return status_; }
+  const std::string& sandbox() const { return sandbox_; }
 
   void cancel() {
     boost::system::error_code ignored;
@@ -116,6 +172,10 @@ class SignalForwarder final : public RunObserver {
   int first_ = 0;
   int waiting_ = 0;  // came before the program did
   int interrupts_ = 0;
+  Event ended_;
+  Event released_;
+  bool holds_end_ = false;
+  std::optional<ExitStatus> status_;
 };
 
 class EmbeddedEngine final : public cli::LocalEngine {
@@ -145,6 +205,10 @@ class EmbeddedEngine final : public cli::LocalEngine {
 
   std::vector<DriverView> drivers() override { return engine_.drivers(); }
 
+  Result<Explanation> explain(CreateRequest request) override {
+    return run_task(*loop_, engine_.explain(std::move(request)));
+  }
+
   Result<RunResult> run(cli::LocalRun run) override {
     const bool direct = run.output == cli::OutputTo::terminal;
     if (direct) {
@@ -155,6 +219,7 @@ class EmbeddedEngine final : public cli::LocalEngine {
     }
 
     const auto forwarder = std::make_shared<SignalForwarder>(*loop_, engine_);
+    if (direct && run.at_end) return run_and_look(std::move(run), forwarder);
     auto result =
         direct ? run_task(*loop_, engine_.run(Caller(), std::move(run.sandbox), std::move(run.exec),
                                               "", forwarder, forwarder->stop()))
@@ -162,9 +227,7 @@ class EmbeddedEngine final : public cli::LocalEngine {
                                               std::move(run.input), api::v1::kDefaultKeep,
                                               forwarder->stop()));
     forwarder->cancel();
-    if (!result) return interrupted(std::move(result).error(), forwarder->signal());
-    result->stages.insert(result->stages.begin(), began_.begin(), began_.end());
-    return result;
+    return concluded(std::move(result), *forwarder);
   }
 
  private:
@@ -175,6 +238,36 @@ class EmbeddedEngine final : public cli::LocalEngine {
         store_(loop_->get_executor()),
         engine_(loop_->get_executor(), store_, make_drivers(loop_->get_executor(), *launcher_),
                 metrics_, system_clock(), {}) {}
+
+  // The sandbox waits at the command's end while `at_end` looks at it from outside of the loop.
+  Result<RunResult> run_and_look(cli::LocalRun run,
+                                 const std::shared_ptr<SignalForwarder>& forwarder) {
+    forwarder->hold_end();
+    const auto kept = std::make_shared<std::optional<Result<RunResult>>>();
+    const auto over = std::make_shared<Event>(loop_->get_executor());
+    auto call = engine_.run(Caller(), std::move(run.sandbox), std::move(run.exec), "", forwarder,
+                            forwarder->stop());
+    spawn(loop_->get_executor(), keep(std::move(call), kept), [over, forwarder](Result<>) {
+      over->fire();
+      forwarder->ended().fire();
+    });
+    TRY_OK(run_task(*loop_, forwarder->ended().wait()));
+    if (forwarder->status() && !kept->has_value()) {
+      EmbeddedChanges changes(*loop_, engine_, forwarder->sandbox());
+      run.at_end(changes, *forwarder->status());
+    }
+    forwarder->release();
+    TRY_OK(run_task(*loop_, over->wait()));
+    forwarder->cancel();
+    if (!kept->has_value()) return Error(Code::internal, "the run ended without a result");
+    return concluded(*std::move(*kept), *forwarder);
+  }
+
+  Result<RunResult> concluded(Result<RunResult> result, const SignalForwarder& forwarder) const {
+    if (!result) return interrupted(std::move(result).error(), forwarder.signal());
+    result->stages.insert(result->stages.begin(), began_.begin(), began_.end());
+    return result;
+  }
 
   // A run that its own user gave up is a command that a signal ended, and no failure of ours.
   static Result<RunResult> interrupted(Error error, int signal) {

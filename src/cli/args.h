@@ -37,7 +37,7 @@ enum class Tail : uint8_t {
 struct Grammar {
   std::string_view verb;
   std::string_view usage;  // what follows the verb: "[FLAGS] BOX"
-  std::array<std::span<const Flag>, 5> flags;
+  std::array<std::span<const Flag>, 6> flags;
   size_t least_words = 0;
   size_t most_words = 0;
   Tail tail = Tail::words;

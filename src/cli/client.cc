@@ -141,6 +141,13 @@ Result<std::string> Client::post(std::string target, std::string json) {
   return run_task(*loop_, exchange(std::move(request)));
 }
 
+Result<std::string> Client::patch(std::string target, std::string json) {
+  auto request = make_request(net::Method::patch, std::move(target));
+  if (!json.empty()) request.headers.add("Content-Type", "application/json");
+  request.body = std::move(json);
+  return run_task(*loop_, exchange(std::move(request)));
+}
+
 Result<> Client::remove(std::string target) {
   TRY_OK(run_task(*loop_, exchange(make_request(net::Method::delete_, std::move(target)))));
   return {};

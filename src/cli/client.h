@@ -32,6 +32,7 @@ class Client final {
 
   Result<std::string> get(std::string target);
   Result<std::string> post(std::string target, std::string json);
+  Result<std::string> patch(std::string target, std::string json);
   Result<> remove(std::string target);
 
   // The parts, for streams.

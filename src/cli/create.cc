@@ -2,6 +2,7 @@
 #include "cli/client.h"
 #include "cli/driver_list.h"
 #include "cli/exec_flags.h"
+#include "cli/explain.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
 #include "cli/sandbox_flags.h"
@@ -15,6 +16,9 @@ Result<int> create(Context& context) {
   TRY(SandboxAsked asked, sandbox_from(context.args));
   TRY(auto env, env_from(context.args));
   if (!env.empty()) asked.request.env = std::move(env);
+  asked.request.user = context.args.find("user");
+  asked.request.cwd = context.args.find("workdir");
+  if (context.args.has("explain")) return explain(context, std::move(asked));
   TRY(const auto client, Client::open(context));
   TRY_OK(settle_directories(context, *client, asked));
   TRY(const std::string text, client->post("/v1/sandboxes", json::encode(asked.request)));
@@ -32,9 +36,11 @@ Result<int> create(Context& context) {
 const Verb kCreateVerb{
     .grammar = {.verb = "create",
                 .usage = "[FLAGS]",
-                .flags = {kSandboxFlags, kEnvFlags, kEverywhereFlags}},
+                .flags = {kSandboxFlags, kEnvFlags, kPlaceFlags, kEverywhereFlags}},
     .summary = "Make a sandbox that stays, and print its id",
-    .more = "Creating the same name again gives the same sandbox while it lives.",
+    .more =
+        "Creating the same name again gives the same sandbox while it lives.\n"
+        "-u and -w hold for every command that does not say otherwise.",
     .run = create};
 
 }  // namespace atl::cli

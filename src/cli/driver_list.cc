@@ -45,7 +45,7 @@ Result<> settle_here(const Context& context, SandboxAsked& asked,
 }
 
 Result<> settle_directories(const Context& context, Client& client, SandboxAsked& asked) {
-  if (!asked.here && !asked.request.host_dirs) return {};
+  if (!asked.here && !asked.request.host_dirs && !asked.request.rootfs) return {};
   if (!client.is_local()) {
     return Error(Code::permission_denied,
                  "directories of this host are shown only by a daemon on its own Unix socket")

@@ -45,17 +45,18 @@ Result<int> exec(Context& context) {
 
 }  // namespace
 
-const Verb kExecVerb{.grammar = {.verb = "exec",
-                                 .usage = "[FLAGS] BOX [--] COMMAND [ARG…]",
-                                 .flags = {kFlags, kEnvFlags, kExecFlags, kEverywhereFlags},
-                                 .least_words = 1,
-                                 .most_words = 1,
-                                 .tail = Tail::command},
-                     .summary = "Run a command in a sandbox, by its id or name",
-                     .more =
-                         "The exit code is the command's. Ctrl-C is passed on to the command; a "
-                         "second one kills it.\n"
-                         "What a detached command says is kept: atoll logs BOX.",
-                     .run = exec};
+const Verb kExecVerb{
+    .grammar = {.verb = "exec",
+                .usage = "[FLAGS] BOX [--] COMMAND [ARG…]",
+                .flags = {kFlags, kEnvFlags, kPlaceFlags, kExecFlags, kEverywhereFlags},
+                .least_words = 1,
+                .most_words = 1,
+                .tail = Tail::command},
+    .summary = "Run a command in a sandbox, by its id or name",
+    .more =
+        "The exit code is the command's. Ctrl-C is passed on to the command; a "
+        "second one kills it.\n"
+        "What a detached command says is kept: atoll logs BOX.",
+    .run = exec};
 
 }  // namespace atl::cli

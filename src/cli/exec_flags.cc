@@ -20,9 +20,12 @@ constexpr Flag kEnv[] = {
     {"env-file", 0, "FILE", "variables from a file, one per line"},
 };
 
-constexpr Flag kExec[] = {
+constexpr Flag kPlace[] = {
     {"workdir", 'w', "DIR", "the working directory; the workspace if not given"},
     {"user", 'u', "USER", "the user inside the sandbox"},
+};
+
+constexpr Flag kExec[] = {
     {"interactive", 'i', "", "pass stdin to the command"},
     {"timeout", 0, "TIME", "kill the command after this long: 500ms, 30s, 5m (exit code 124)"},
 };
@@ -54,6 +57,7 @@ Result<> add_variable(Variables& env, std::string_view text, std::string_view wh
 }  // namespace
 
 constinit const std::span<const Flag> kEnvFlags = kEnv;
+constinit const std::span<const Flag> kPlaceFlags = kPlace;
 constinit const std::span<const Flag> kExecFlags = kExec;
 
 Result<> add_env_file(Variables& env, std::string_view text, std::string_view name) {

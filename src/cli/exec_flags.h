@@ -1,4 +1,5 @@
-// The flags that describe a command, which `run` and `exec` share; `create` takes the environment.
+// The flags that describe a command, which `run` and `exec` share; `create` takes environment, user
+// and working directory.
 #pragma once
 
 #include <map>
@@ -13,6 +14,8 @@
 namespace atl::cli {
 
 extern const std::span<const Flag> kEnvFlags;
+// Where and as whom a command runs, which `create` takes as the sandbox's own.
+extern const std::span<const Flag> kPlaceFlags;
 extern const std::span<const Flag> kExecFlags;
 
 using Variables = std::map<std::string, std::string>;

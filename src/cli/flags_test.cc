@@ -16,7 +16,7 @@ using ::testing::Pair;
 Args parse(std::vector<std::string> arguments) {
   auto args = Args::parse({.verb = "run",
                            .usage = "",
-                           .flags = {kSandboxFlags, kEnvFlags, kExecFlags},
+                           .flags = {kSandboxFlags, kEnvFlags, kPlaceFlags, kExecFlags},
                            .tail = Tail::command},
                           arguments);
   EXPECT_TRUE(args) << args.error().message();
@@ -34,6 +34,17 @@ TEST(SandboxFlags, SizesAndTimesBecomeWhatTheApiTakes) {
   EXPECT_EQ(asked->request.resources->pids, 64);
   EXPECT_EQ(asked->request.ttl_s, 7200);
   EXPECT_EQ(asked->request.idle_s, 2);
+}
+
+TEST(SandboxFlags, SharesOfProcessorsAndARootBecomeWhatTheApiTakes) {
+  const auto weighed = sandbox_from(parse({"--cpu-weight", "250", "--rootfs", "/usr/.."}));
+  const auto dedicated = sandbox_from(parse({"--dedicated", "--cpus", "2"}));
+
+  ASSERT_TRUE(weighed);
+  EXPECT_EQ(weighed->request.resources->cpu_weight, 250);
+  EXPECT_EQ(weighed->request.rootfs, "/");
+  ASSERT_TRUE(dedicated);
+  EXPECT_EQ(dedicated->request.resources->sharing, Sharing::dedicated);
 }
 
 TEST(SandboxFlags, WhatIsNotAskedForIsLeftOut) {
@@ -71,6 +82,8 @@ TEST(SandboxFlags, NonsenseIsAUsageErrorThatNamesTheFlag) {
                                                         {"--pids", "9999999999"},
                                                         {"--label", "novalue"},
                                                         {"--label", "a b=c"},
+                                                        {"--cpu-weight", "0"},
+                                                        {"--cpu-weight", "10001"},
                                                         {"--here=cwo", ""}}) {
     const auto args = value.empty() ? parse({flag}) : parse({flag, value});
     const auto asked = sandbox_from(args);

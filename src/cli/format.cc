@@ -12,6 +12,14 @@
 namespace atl::cli {
 namespace {
 
+// Characters, not bytes: good enough for the scripts that names and commands are written in.
+size_t width_of(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+}  // namespace
+
 std::optional<WallTime> find_time(std::string_view text) {
   std::tm parts{};
   int millis = 0;
@@ -24,14 +32,6 @@ std::optional<WallTime> find_time(std::string_view text) {
   parts.tm_mon -= 1;
   return WallTime(std::chrono::seconds(timegm(&parts))) + Millis(millis);
 }
-
-// Characters, not bytes: good enough for the scripts that names and commands are written in.
-size_t width_of(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-}  // namespace
 
 std::string format_ms(double ms) {
   if (ms < 1) return fmt::format("{:.2f} ms", ms);

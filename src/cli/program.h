@@ -4,6 +4,7 @@
 // app/ implements this, because only app/ knows drivers, store and launcher.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,17 @@ struct ServeOptions {
   std::string user;  // "" = `atoll` if there is such a user
 };
 
+// What a sandbox changed, and the bytes of files in it.
+class ChangeSource {
+ public:
+  virtual ~ChangeSource() = default;
+
+  // At `path` and below; "" = everywhere.
+  virtual Result<Changes> list(const std::string& path) = 0;
+  // All of a file, written to `fd`.
+  virtual Result<> read(const std::string& path, int fd) = 0;
+};
+
 // What becomes of a command's output.
 enum class OutputTo : uint8_t {
   terminal,  // the process gets our own stdout and stderr
@@ -31,6 +43,8 @@ struct LocalRun {
   OutputTo output = OutputTo::terminal;
   bool pass_stdin = false;  // to the terminal: our stdin is the process's
   std::string input;        // for OutputTo::result: all that it reads
+  // To the terminal: called when the command has ended and its sandbox is still there.
+  std::function<void(ChangeSource& changes, const ExitStatus& status)> at_end;
 };
 
 // An engine inside this process. Its sandboxes end with it.
@@ -39,6 +53,7 @@ class LocalEngine {
   virtual ~LocalEngine() = default;
 
   virtual std::vector<DriverView> drivers() = 0;
+  virtual Result<Explanation> explain(CreateRequest request) = 0;
   // Runs to the end, passing on the signals that people send to stop a program.
   virtual Result<RunResult> run(LocalRun run) = 0;
 };

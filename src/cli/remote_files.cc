@@ -18,13 +18,6 @@ namespace {
 
 constexpr size_t kPiece = 256 * 1024;
 
-// "name", or "name_b64" for what is not UTF-8.
-Result<std::string> bytes_at(const json::Value& value, const std::string& name) {
-  const std::string encoded = text_at(value, name + "_b64");
-  if (encoded.empty()) return text_at(value, name);
-  return from_base64(encoded);
-}
-
 Result<RemoteEntry> to_entry(const json::Value& value) {
   RemoteEntry entry;
   TRY(entry.name, bytes_at(value, "name"));
@@ -86,6 +79,12 @@ Task<> receive_file(Client& client, net::ClientRequest request, int fd, OnBytes 
 }
 
 }  // namespace
+
+Result<std::string> bytes_at(const json::Value& value, const std::string& name) {
+  const std::string encoded = text_at(value, name + "_b64");
+  if (encoded.empty()) return text_at(value, name);
+  return from_base64(encoded);
+}
 
 std::string RemoteFiles::target(std::string_view what, const std::string& path) const {
   const std::string query = is_utf8(path) ? "path=" + net::percent_encode(path)

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "cli/client.h"
 #include "driver/guest.h"
+#include "json/value.h"
 
 namespace atl::cli {
 
@@ -20,6 +21,9 @@ struct RemoteEntry {
   uint32_t mode = 0;  // permission bits
   std::string link_target;
 };
+
+// The bytes of a member: "name", or "name_b64" for what is not UTF-8.
+Result<std::string> bytes_at(const json::Value& value, const std::string& name);
 
 // Called with the number of bytes that have gone through since the last time.
 using OnBytes = std::function<void(uint64_t bytes)>;

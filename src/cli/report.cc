@@ -141,11 +141,14 @@ void tell(std::string_view line) {
   static_cast<void>(os::write_all(STDERR_FILENO, std::string(line) + "\n"));
 }
 
+void tell_dim(std::string_view line) {
+  tell(has_colour() ? "\033[2m" + std::string(line) + "\033[0m" : std::string(line));
+}
+
 void tell_end(const RunFacts& facts, Summary summary) {
   if (const std::string why = explain_end(facts); !why.empty()) tell("atoll: " + why);
   if (summary == Summary::none || facts.driver.empty() || isatty(STDERR_FILENO) != 1) return;
-  const std::string line = summary_line(facts);
-  tell(has_colour() ? "\033[2m" + line + "\033[0m" : line);
+  tell_dim(summary_line(facts));
 }
 
 }  // namespace atl::cli

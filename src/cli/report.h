@@ -57,5 +57,7 @@ void tell_end(const RunFacts& facts, Summary summary);
 
 // A line for people on stderr.
 void tell(std::string_view line);
+// The same, dim where the terminal can.
+void tell_dim(std::string_view line);
 
 }  // namespace atl::cli

@@ -29,9 +29,20 @@ constexpr Flag kFlags[] = {
     {"cpus", 0, "N", "at most this many processors: 0.5, 2"},
     {"pids", 0, "N", "at most this many processes"},
     {"disk", 0, "SIZE", "at most this much disk"},
+    {"cpu-weight", 0, "N", "its part of busy processors, 1 to 10000; 100 is usual"},
+    {"dedicated", 0, "", "--cpus whole processors and --memory are kept for it alone"},
     {"volume", 'v', "SRC[:DST][:MODE]",
      "show a directory of the host; MODE is rw (default), ro or cow"},
     {"here", 0, "MODE", "the current directory as the workspace: cow, ro or rw", "auto"},
+    {"rootfs", 0, "DIR", "a directory of the host as the root file system; it is not changed"},
+    {"explain", 0, "", "tell what would be made, and make nothing"},
+};
+
+constexpr Flag kResize[] = {
+    {"memory", 'm', "SIZE", "at most this much memory: 256m, 1g"},
+    {"cpus", 0, "N", "at most this many processors: 0.5, 2"},
+    {"pids", 0, "N", "at most this many processes"},
+    {"cpu-weight", 0, "N", "its part of busy processors, 1 to 10000; 100 is usual"},
 };
 
 template <typename Number>
@@ -70,23 +81,6 @@ Result<std::map<std::string, std::string>> labels_from(const Args& args) {
   return labels;
 }
 
-Result<Resources> resources_from(const Args& args) {
-  Resources resources;
-  if (const auto text = args.find("memory")) {
-    TRY(resources.memory_mb, parse_mib("memory", *text));
-  }
-  if (const auto text = args.find("disk")) {
-    TRY(resources.disk_mb, parse_mib("disk", *text));
-  }
-  if (const auto text = args.find("cpus")) {
-    TRY(resources.cpu, parse_number<double>("cpus", *text));
-  }
-  if (const auto text = args.find("pids")) {
-    TRY(resources.pids, parse_number<int64_t>("pids", *text));
-  }
-  return resources;
-}
-
 // What is wrong whoever would serve it is wrong on the command line.
 Result<> check(const std::optional<std::string>& name, std::map<std::string, std::string> labels,
                Resources resources) {
@@ -108,6 +102,7 @@ Result<std::string> absolute(const std::string& path) {
 }  // namespace
 
 constinit const std::span<const Flag> kSandboxFlags = kFlags;
+constinit const std::span<const Flag> kResizeFlags = kResize;
 
 Result<int64_t> parse_mib(std::string_view flag, std::string_view text) {
   auto bytes = parse_size(text);
@@ -152,6 +147,27 @@ Result<WireHostDir> parse_volume(std::string_view text) {
   return dir;
 }
 
+Result<Resources> resources_from(const Args& args) {
+  Resources resources;
+  if (const auto text = args.find("memory")) {
+    TRY(resources.memory_mb, parse_mib("memory", *text));
+  }
+  if (const auto text = args.find("disk")) {
+    TRY(resources.disk_mb, parse_mib("disk", *text));
+  }
+  if (const auto text = args.find("cpus")) {
+    TRY(resources.cpu, parse_number<double>("cpus", *text));
+  }
+  if (const auto text = args.find("pids")) {
+    TRY(resources.pids, parse_number<int64_t>("pids", *text));
+  }
+  if (const auto text = args.find("cpu-weight")) {
+    TRY(resources.cpu_weight, parse_number<int64_t>("cpu-weight", *text));
+  }
+  if (args.has("dedicated")) resources.sharing = Sharing::dedicated;
+  return resources;
+}
+
 Result<SandboxAsked> sandbox_from(const Args& args) {
   SandboxAsked asked;
   WireCreate& request = asked.request;
@@ -171,8 +187,9 @@ Result<SandboxAsked> sandbox_from(const Args& args) {
   TRY(const auto resources, resources_from(args));
   TRY_OK(check(request.name, labels, resources));
   if (!labels.empty()) request.labels = std::move(labels);
-  if (resources.cpu || resources.memory_mb || resources.pids || resources.disk_mb) {
-    request.resources = resources;
+  if (resources != Resources{}) request.resources = resources;
+  if (const auto path = args.find("rootfs")) {
+    TRY(request.rootfs, absolute(*path));
   }
   for (const std::string& text : args.all("volume")) {
     TRY(auto dir, parse_volume(text));

@@ -10,6 +10,8 @@
 namespace atl::cli {
 
 extern const std::span<const Flag> kSandboxFlags;
+// The limits that can be changed while a sandbox runs.
+extern const std::span<const Flag> kResizeFlags;
 
 struct SandboxAsked {
   WireCreate request;
@@ -19,6 +21,7 @@ struct SandboxAsked {
 };
 
 Result<SandboxAsked> sandbox_from(const Args& args);
+Result<Resources> resources_from(const Args& args);
 
 // "SRC[:DST][:ro|rw|cow]", SRC relative to the current directory.
 Result<WireHostDir> parse_volume(std::string_view text);

@@ -227,19 +227,28 @@ Task<std::string> Changer::snapshot(RecordPtr record, std::string name) {
 }
 
 Task<SandboxView> Changer::resize(RecordPtr record, Resources resources) {
-  CO_TRY_OK(check_resources(resources));
+  CO_TRY_OK(check_resize(resources));
   CO_TRY(auto turn, co_await record->turns.take());
   CO_TRY_OK(check_able(*record, "resize", can_resize));
+  if (record->resources.sharing == Sharing::dedicated && (resources.cpu || resources.cpu_weight)) {
+    co_return Error(Code::unsupported,
+                    "sandbox " + record->id + " has processors of its own, whose number is settled")
+        .with_hint("make a new sandbox with another number of processors");
+  }
   CO_TRY_OK(expect(*record, {State::running, State::paused}, "be resized"));
   CO_TRY_OK(co_await ensure_handle(record));
   CO_TRY(const auto intent, co_await enter(record, record->state, Op::resize));
   const auto handle = record->handle;
-  auto resized = co_await handle->resize(resources);
+  // Memory of a dedicated sandbox is reserved, whatever it is resized to.
+  Resources wanted = resources;
+  wanted.sharing = record->resources.sharing;
+  auto resized = co_await handle->resize(wanted);
   if (!resized) co_return fail(record, intent, std::move(resized).error());
   if (resources.cpu) record->resources.cpu = resources.cpu;
   if (resources.memory_mb) record->resources.memory_mb = resources.memory_mb;
   if (resources.pids) record->resources.pids = resources.pids;
   if (resources.disk_mb) record->resources.disk_mb = resources.disk_mb;
+  if (resources.cpu_weight) record->resources.cpu_weight = resources.cpu_weight;
   CO_TRY_OK(co_await parts_.journal.settle(record, intent, store::IntentState::done));
   co_return record->view();
 }

@@ -29,6 +29,9 @@ Result<SandboxSpec> copy(const SandboxSpec& spec) {
     TRY(auto duplicate, copy(mount));
     other.mounts.push_back(std::move(duplicate));
   }
+  if (spec.root) {
+    TRY(other.root, copy(*spec.root));
+  }
   return other;
 }
 
@@ -65,6 +68,22 @@ Task<SandboxView> Creator::create(Caller caller, CreateRequest request,
   record->creation->end(created);
   if (!created) co_return std::move(created).error();
   co_return record->view();
+}
+
+Task<Explanation> Creator::explain(CreateRequest request) {
+  CO_TRY_OK(check_create(request, parts_.options));
+  CO_TRY(const auto route, at_stage("route", find_route(parts_.drivers, to_wish(request))));
+  const DriverSlot& slot = *route.front();
+  SandboxSpec spec;
+  spec.id = make_sandbox_id();
+  spec.resources = request.resources;
+  spec.env = std::move(request.env);
+  spec.workspace = std::move(request.workspace);
+  spec.mounts = std::move(request.mounts);
+  spec.root = std::move(request.root);
+  Explanation explanation{slot.name(), slot.capabilities->isolation, {}};
+  CO_TRY(explanation.plan, co_await slot.driver->explain(std::move(spec)));
+  co_return explanation;
 }
 
 Task<RecordPtr> Creator::create_for_run(Caller caller, CreateRequest request,
@@ -158,6 +177,7 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
   SandboxSpec spec = to_spec(*record);
   spec.workspace = std::move(request.workspace);
   spec.mounts = std::move(request.mounts);
+  spec.root = std::move(request.root);
   parts_.sandboxes.insert(record);
   return Plan{record, std::move(spec), std::move(route), std::nullopt, std::move(timer)};
 }

@@ -13,6 +13,8 @@ class Creator final {
   Task<SandboxView> create(Caller caller, CreateRequest request,
                            std::optional<Idempotency> idempotency);
 
+  Task<Explanation> explain(CreateRequest request);
+
   // For a run: journalled once, and its success is not committed, since whatever is left of a run
   // after a restart is destroyed.
   Task<RecordPtr> create_for_run(Caller caller, CreateRequest request, telemetry::StageTimer timer);

@@ -1,11 +1,13 @@
 #include "core/engine.h"
 
+#include "base/text.h"
 #include "core/changer.h"
 #include "core/creator.h"
 #include "core/destroyer.h"
 #include "core/detached.h"
 #include "core/parts.h"
 #include "core/recovery.h"
+#include "core/router.h"
 #include "core/runs.h"
 #include "core/sweeper.h"
 #include "json/describe.h"
@@ -167,6 +169,10 @@ Task<SandboxView> Engine::create(Caller caller, CreateRequest request,
       impl_->creator.create(std::move(caller), std::move(request), std::move(idempotency)));
 }
 
+Task<Explanation> Engine::explain(CreateRequest request) {
+  return impl_->to_end(impl_->creator.explain(std::move(request)));
+}
+
 Result<SandboxView> Engine::get(const Caller& caller, std::string_view id_or_name) {
   TRY(const auto record, impl_->parts.sandboxes.get(caller, id_or_name));
   return record->view();
@@ -218,6 +224,19 @@ Task<SandboxView> Engine::resize(Caller caller, std::string id_or_name, Resource
   return impl_->change(std::move(caller), std::move(id_or_name), &Changer::resize, resources);
 }
 
+Result<ExecRequest> Engine::complete(const Caller& caller, std::string_view id_or_name,
+                                     ExecRequest request) {
+  TRY(const auto record, impl_->parts.sandboxes.get(caller, id_or_name));
+  fill_in(request, record->asked.defaults());
+  const DriverSlot* slot = impl_->parts.drivers.find(record->driver);
+  if (slot == nullptr || !slot->capabilities || slot->capabilities->users ||
+      !names_other_user(request.user)) {
+    return request;
+  }
+  return impl_->parts.drivers.lacking(record->driver, "run as user " + to_printable(request.user),
+                                      can_be_other_users);
+}
+
 Result<GuestLease> Engine::guest(const Caller& caller, std::string_view id_or_name) {
   TRY(const auto record, impl_->parts.sandboxes.get(caller, id_or_name));
   if (record->awaits_driver) {
@@ -237,6 +256,14 @@ Result<GuestLease> Engine::guest(const Caller& caller, std::string_view id_or_na
   const auto handle = record->handle;
   auto lease = std::make_shared<Lease>(record, handle, impl_, impl_->parts);
   return GuestLease(std::move(lease), handle->guest());
+}
+
+Task<Changes> Engine::changes(Caller caller, std::string id_or_name, std::string path) {
+  CO_TRY(const auto record, impl_->parts.sandboxes.get(caller, id_or_name));
+  CO_TRY(const auto lease, guest(caller, record->id));
+  Changes told{.copies = copies_of(record->asked), .created_at = record->created_at};
+  CO_TRY(told.changes, co_await lease->changes(std::move(path)));
+  co_return told;
 }
 
 Task<SandboxStats> Engine::stats(Caller caller, std::string id_or_name) {

@@ -50,6 +50,14 @@ struct Caller {
   std::string key_id;  // "" for the local socket and the embedded engine
 };
 
+// What a command gets that does not say otherwise.
+struct ExecDefaults {
+  std::string user;  // "" = the driver's
+  std::string cwd;   // "" = the workspace
+
+  bool operator==(const ExecDefaults&) const = default;
+};
+
 struct CreateRequest {
   std::string driver;   // "" = the router's choice
   std::string profile;  // "" = default
@@ -65,6 +73,8 @@ struct CreateRequest {
   std::optional<Placement> placement;
   std::optional<HostDirectory> workspace;
   std::vector<HostDirectory> mounts;
+  std::optional<HostDirectory> root;  // the root file system; always copied on write
+  ExecDefaults defaults;
 };
 
 // The same key with the same request gives the same sandbox, and Code::conflict once that one has
@@ -85,6 +95,7 @@ struct SandboxView {
   std::string user_id;
   std::map<std::string, std::string> labels;
   Resources resources;
+  ExecDefaults defaults;
   WallTime created_at{};
   std::optional<WallTime> expires_at;
   std::optional<std::chrono::seconds> idle;
@@ -116,6 +127,24 @@ struct DriverView {
   std::string unavailable_because;  // and what would help
   std::string hint;
   Capabilities capabilities;
+};
+
+// What a sandbox changed in the host directories that it has copies of.
+struct Changes {
+  struct Copy {
+    std::string path;  // as the sandbox sees it
+    std::string host_path;
+  };
+  std::vector<Copy> copies;
+  std::vector<FileChange> changes;
+  WallTime created_at{};  // of the sandbox: what changed on the host later it may not have seen
+};
+
+// What a driver would do about a request.
+struct Explanation {
+  std::string driver;
+  Isolation isolation = Isolation::none;
+  std::string plan;  // text for people, a decision per line
 };
 
 struct RunResult {
@@ -210,6 +239,8 @@ class Engine final : private DriverListener {
   // the daemon only their names are compared.
   Task<SandboxView> create(Caller caller, CreateRequest request,
                            std::optional<Idempotency> idempotency);
+  // What create() would do, on the driver that it would begin with; nothing is made or journalled.
+  Task<Explanation> explain(CreateRequest request);
   // By id or by name.
   Result<SandboxView> get(const Caller& caller, std::string_view id_or_name);
   Result<SandboxPage> list(const Caller& caller, const ListFilter& filter);
@@ -232,8 +263,14 @@ class Engine final : private DriverListener {
   Task<std::vector<SandboxView>> fork(Caller caller, std::string id_or_name, size_t count);
   Task<SandboxView> resize(Caller caller, std::string id_or_name, Resources resources);
 
+  // With the sandbox's own user and working directory where the request names none.
+  // Code::unsupported, naming drivers that can, when its driver knows no such user.
+  Result<ExecRequest> complete(const Caller& caller, std::string_view id_or_name,
+                               ExecRequest request);
   // Fails with Code::conflict unless the sandbox runs.
   Result<GuestLease> guest(const Caller& caller, std::string_view id_or_name);
+  // At `path` and below; "" = everywhere. See Guest::changes.
+  Task<Changes> changes(Caller caller, std::string id_or_name, std::string path);
   Task<SandboxStats> stats(Caller caller, std::string id_or_name);
 
   // Create, exec and destroy in one call; the sandbox is gone when it returns, whatever happened.

@@ -414,6 +414,96 @@ TEST_F(LifeTest, PausesAndResumesWhereTheDriverCan) {
   EXPECT_EQ(world_.run(world_.engine().resume({}, id))->state, State::running);
 }
 
+TEST_F(LifeTest, APausedSandboxIsStillPausedAfterARestart) {
+  EngineWorld world(EngineWorld::Keeps::file);
+  world.add().capabilities.pause = Pause::memory;
+  world.start();
+  const auto id = world.create()->id;
+  ASSERT_TRUE(world.run(world.engine().pause({}, id)));
+
+  world.restart();
+
+  EXPECT_EQ(world.state_of(id), State::paused);
+  EXPECT_TRUE(world.host().boxes.at(id)->paused);
+  EXPECT_EQ(world.run(world.engine().resume({}, id))->state, State::running);
+  EXPECT_FALSE(world.host().boxes.at(id)->paused);
+}
+
+TEST_F(LifeTest, AResizeIsTrueAfterARestartToo) {
+  EngineWorld world(EngineWorld::Keeps::file);
+  world.add().capabilities.resize = true;
+  world.start();
+  const auto id = world.create()->id;
+
+  const auto resized =
+      world.run(world.engine().resize({}, id, {.memory_mb = 64, .cpu_weight = 300}));
+  world.restart();
+
+  ASSERT_TRUE(resized);
+  const Resources now = world.engine().get({}, id)->resources;
+  EXPECT_EQ(now, (Resources{.memory_mb = 64, .cpu_weight = 300}));
+}
+
+TEST_F(LifeTest, TheNumberOfDedicatedProcessorsIsSettled) {
+  world_.host().capabilities.resize = true;
+  world_.host().capabilities.dedicated = true;
+  world_.start();
+  CreateRequest request;
+  request.resources = {.cpu = 2, .sharing = Sharing::dedicated};
+  const auto id = world_.create(std::move(request))->id;
+
+  EXPECT_EQ(world_.run(world_.engine().resize({}, id, {.cpu = 1})).error().code(),
+            Code::unsupported);
+  EXPECT_TRUE(world_.run(world_.engine().resize({}, id, {.pids = 10})));
+}
+
+TEST_F(LifeTest, CommandsTakeUserAndDirectoryFromTheSandboxUnlessTheySay) {
+  EngineWorld world(EngineWorld::Keeps::file);
+  world.add().capabilities.users = true;
+  world.start();
+  CreateRequest request;
+  request.defaults = {"root", "/srv"};
+  const auto id = world.create(std::move(request))->id;
+  world.restart();
+
+  const auto silent = world.engine().complete({}, id, {});
+  ExecRequest said;
+  said.user = "user";
+  said.cwd = "/tmp";
+  const auto loud = world.engine().complete({}, id, std::move(said));
+
+  EXPECT_EQ(silent->user + " in " + silent->cwd, "root in /srv");
+  EXPECT_EQ(loud->user + " in " + loud->cwd, "user in /tmp");
+}
+
+TEST_F(LifeTest, AnUnknownUserIsRefusedWithDriversThatHaveUsers) {
+  world_.add("boxes").capabilities.users = true;
+  world_.start();
+  CreateRequest request;
+  request.driver = "fake";
+  const auto id = world_.create(std::move(request))->id;
+  ExecRequest exec;
+  exec.user = "root";
+
+  const auto refused = world_.engine().complete({}, id, std::move(exec));
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(), "fake cannot run as user root");
+  EXPECT_EQ(refused.error().hint(), "boxes can");
+}
+
+TEST_F(LifeTest, ExplainingMakesNothing) {
+  world_.start();
+
+  const auto told = world_.run(world_.engine().explain({}));
+
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->driver, "fake");
+  EXPECT_EQ(told->plan, "made by fake\n");
+  EXPECT_THAT(world_.host().ids(), IsEmpty());
+  EXPECT_THAT(world_.engine().list({}, {})->sandboxes, IsEmpty());
+}
+
 TEST_F(LifeTest, ForksWhereTheDriverCan) {
   world_.host().capabilities.fork = true;
   world_.start();

@@ -78,6 +78,16 @@ Result<> check_whole(std::string_view field, const std::optional<int64_t>& value
   return invalid(field, std::to_string(*value) + " is not between 1 and " + std::to_string(most));
 }
 
+Result<> check_user(std::string_view user) {
+  if (!has_nul(user) && user.size() <= kMostText) return {};
+  return invalid("user", "it is a name of at most 256 bytes");
+}
+
+Result<> check_cwd(std::string_view cwd) {
+  if (!has_nul(cwd) && cwd.size() < 4096) return {};
+  return invalid("cwd", "it is a path of less than 4096 bytes without NUL");
+}
+
 Result<> check_directory(std::string_view field, const HostDirectory& directory) {
   if (!directory.directory) return invalid(field, "the host directory is not open");
   const std::string& path = directory.guest_path;
@@ -102,7 +112,25 @@ Result<> check_resources(const Resources& resources) {
   }
   TRY_OK(check_whole("resources.memory_mb", resources.memory_mb, int64_t{16} << 20));
   TRY_OK(check_whole("resources.pids", resources.pids, int64_t{4} << 20));
-  return check_whole("resources.disk_mb", resources.disk_mb, int64_t{1} << 30);
+  TRY_OK(check_whole("resources.disk_mb", resources.disk_mb, int64_t{1} << 30));
+  TRY_OK(check_whole("resources.cpu_weight", resources.cpu_weight, 10'000));
+  const bool burstable = resources.sharing.value_or(Sharing::burstable) == Sharing::burstable;
+  if (resources.cpu_weight && !burstable) {
+    return invalid("resources.cpu_weight", "a weight makes a sandbox burstable, and nothing else");
+  }
+  if (resources.sharing != Sharing::dedicated) return {};
+  if (!resources.cpu || *resources.cpu != std::floor(*resources.cpu)) {
+    return invalid("resources.cpu", "dedicated processors are whole ones: 1, 2, …");
+  }
+  return {};
+}
+
+Result<> check_resize(const Resources& resources) {
+  if (resources == Resources{}) return invalid("resources", "nothing is to be changed");
+  if (resources.sharing) {
+    return invalid("resources.sharing", "whose its processors are is settled when it is made");
+  }
+  return check_resources(resources);
 }
 
 Result<> check_create(const CreateRequest& request, const EngineOptions& options) {
@@ -133,7 +161,11 @@ Result<> check_create(const CreateRequest& request, const EngineOptions& options
   if (request.workspace && !request.workspace->directory) {
     return invalid("workspace", "the host directory is not open");
   }
-  return {};
+  if (request.root && !request.root->directory) {
+    return invalid("rootfs", "the host directory is not open");
+  }
+  TRY_OK(check_user(request.defaults.user));
+  return check_cwd(request.defaults.cwd);
 }
 
 Result<> check_idempotency(const Idempotency& idempotency) {
@@ -159,12 +191,8 @@ Result<> check_exec(const ExecRequest& request) {
                                std::to_string(kMostArgumentBytes) + " are allowed");
   }
   TRY_OK(check_env(request.env));
-  if (has_nul(request.cwd) || request.cwd.size() >= 4096) {
-    return invalid("cwd", "it is a path of less than 4096 bytes without NUL");
-  }
-  if (has_nul(request.user) || request.user.size() > kMostText) {
-    return invalid("user", "it is a name of at most 256 bytes");
-  }
+  TRY_OK(check_cwd(request.cwd));
+  TRY_OK(check_user(request.user));
   if (request.timeout.count() >= 0 && request.timeout <= kLongestTimeout) return {};
   return invalid("timeout_ms", std::to_string(request.timeout.count()) + " is not between 0 and " +
                                    std::to_string(kLongestTimeout.count()));

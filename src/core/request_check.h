@@ -17,6 +17,8 @@ inline constexpr Millis kLongestTimeout = std::chrono::hours(30 * 24);
 Result<> check_create(const CreateRequest& request, const EngineOptions& options);
 Result<> check_ttl(std::chrono::seconds ttl, const EngineOptions& options);
 Result<> check_resources(const Resources& resources);
+// What a sandbox that runs can be changed to; at least one thing, and not whose its processors are.
+Result<> check_resize(const Resources& resources);
 Result<> check_idempotency(const Idempotency& idempotency);
 // For exec in a sandbox, too: argv, env, cwd and user; not whether the command exists.
 Result<> check_exec(const ExecRequest& request);

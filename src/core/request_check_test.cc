@@ -62,6 +62,51 @@ TEST(RequestCheck, ResourcesArePositiveAndSane) {
   EXPECT_EQ(refusal_of([](auto& r) { r.resources = {0.1, 64, 32, 100}; }), "");
 }
 
+TEST(RequestCheck, AWeightIsBoundedAndMeansBurstable) {
+  const auto weigh = [](int64_t weight, std::optional<Sharing> sharing) {
+    return refusal_of([&](auto& r) {
+      r.resources.cpu_weight = weight;
+      r.resources.sharing = sharing;
+    });
+  };
+
+  EXPECT_EQ(weigh(1, std::nullopt), "");
+  EXPECT_EQ(weigh(10'000, Sharing::burstable), "");
+  EXPECT_THAT(weigh(0, std::nullopt), HasSubstr("resources.cpu_weight"));
+  EXPECT_THAT(weigh(10'001, std::nullopt), HasSubstr("10000"));
+  EXPECT_THAT(weigh(100, Sharing::shared), HasSubstr("burstable"));
+  EXPECT_THAT(weigh(100, Sharing::dedicated), HasSubstr("burstable"));
+}
+
+TEST(RequestCheck, DedicatedProcessorsAreWholeOnes) {
+  const auto dedicate = [](std::optional<double> cpu) {
+    return refusal_of([&](auto& r) {
+      r.resources.cpu = cpu;
+      r.resources.sharing = Sharing::dedicated;
+    });
+  };
+
+  EXPECT_EQ(dedicate(2), "");
+  EXPECT_THAT(dedicate(1.5), HasSubstr("resources.cpu"));
+  EXPECT_THAT(dedicate(std::nullopt), HasSubstr("resources.cpu"));
+}
+
+TEST(RequestCheck, AResizeChangesSomethingAndNotWhoseTheProcessorsAre) {
+  EXPECT_TRUE(check_resize({.memory_mb = 64}));
+  EXPECT_EQ(check_resize({}).error().message(), "resources: nothing is to be changed");
+  EXPECT_THAT(check_resize({.sharing = Sharing::dedicated}).error().message(),
+              HasSubstr("resources.sharing"));
+  EXPECT_FALSE(check_resize({.memory_mb = 0}));
+}
+
+TEST(RequestCheck, UserAndWorkingDirectoryAreBounded) {
+  EXPECT_EQ(refusal_of([](auto& r) { r.defaults = {"root", "/tmp"}; }), "");
+  EXPECT_THAT(refusal_of([](auto& r) { r.defaults.user = std::string(257, 'u'); }),
+              HasSubstr("user"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.defaults.cwd = std::string("/a\0b", 4); }),
+              HasSubstr("cwd"));
+}
+
 TEST(RequestCheck, LabelsAreFewAndShort) {
   EXPECT_EQ(refusal_of([](auto& r) { r.labels = {{"app.io/team", "blue"}}; }), "");
   EXPECT_THAT(refusal_of([](auto& r) { r.labels = {{"", "x"}}; }), HasSubstr("labels"));

@@ -11,7 +11,7 @@ enum class Chosen : uint8_t { by_name, by_router };
 std::string text(auto value) { return std::string(json::name_of(value)); }
 
 std::optional<std::string> missing_limit(const LimitSupport& support, const Resources& wanted) {
-  if (wanted.cpu && support.cpu == Limit::none) return "cpu";
+  if ((wanted.cpu || wanted.cpu_weight) && support.cpu == Limit::none) return "cpu";
   if (wanted.memory_mb && support.memory == Limit::none) return "memory";
   if (wanted.pids && support.pids == Limit::none) return "pids";
   if (wanted.disk_mb && support.disk == Limit::none) return "disk";
@@ -61,6 +61,15 @@ std::optional<std::string> refusal(const DriverSlot& slot, const RouteWish& wish
   if (const auto limit = missing_limit(can.limits, wish.resources)) {
     return name + " cannot limit " + *limit;
   }
+  if (wish.resources.sharing == Sharing::dedicated && !can.dedicated) {
+    return name + " cannot dedicate processors and memory to a sandbox";
+  }
+  if (wish.root && !can.root_dir) {
+    return name + " cannot take a directory of the host as the root file system";
+  }
+  if (names_other_user(wish.user) && !can.users) {
+    return name + " cannot run as user " + to_printable(wish.user);
+  }
   for (const HostAccess access : wish.host_directories) {
     if (!can_show(can, access)) {
       return name + " cannot show a directory of the host " + std::string(in_words(access));
@@ -99,11 +108,20 @@ Result<std::vector<DriverSlot*>> route_by_name(DriverTable& drivers, const Route
 
 }  // namespace
 
+bool names_other_user(std::string_view user) {
+  return !user.empty() && user != "user" &&
+         user.find_first_not_of("0123456789") != std::string_view::npos;
+}
+
+bool can_be_other_users(const Capabilities& can) { return can.users; }
+
 RouteWish to_wish(const CreateRequest& request) {
   RouteWish wish{.driver = request.driver,
                  .min_isolation = request.min_isolation,
                  .placement = request.placement,
                  .resources = request.resources,
+                 .root = request.root.has_value(),
+                 .user = request.defaults.user,
                  .ttl = request.ttl.value_or(std::chrono::seconds(0))};
   if (request.workspace) wish.host_directories.push_back(request.workspace->access);
   for (const auto& mount : request.mounts) wish.host_directories.push_back(mount.access);

@@ -16,8 +16,15 @@ struct RouteWish {
   std::optional<Placement> placement;  // how far away at most; nullopt = own
   Resources resources;
   std::vector<HostAccess> host_directories;
+  bool root = false;            // a directory of the host is the root file system
+  std::string user;             // that commands run as; "" = the driver's own
   std::chrono::seconds ttl{0};  // zero = as long as the driver allows
 };
+
+// Whether it takes a driver with Capabilities::users to run as `user`: neither the sandbox's own
+// user nor a number, which may be that user's.
+bool names_other_user(std::string_view user);
+bool can_be_other_users(const Capabilities& can);
 
 RouteWish to_wish(const CreateRequest& request);
 

@@ -167,5 +167,38 @@ TEST(Router, WithoutDriversItSaysSo) {
   EXPECT_EQ(route.error().hint(), "no driver is configured");
 }
 
+TEST(Router, ARootDirectoryNeedsADriverThatTakesOne) {
+  RouterWorld world;
+  world.add("plain", Isolation::container);
+  world.add("boxes", Isolation::container).capabilities.root_dir = true;
+
+  EXPECT_THAT(world.route({.root = true}).value(), ElementsAre("boxes"));
+  const auto refused = world.route({.driver = "plain", .root = true});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::unsupported);
+  EXPECT_THAT(refused.error().message(), HasSubstr("root file system"));
+  EXPECT_EQ(refused.error().hint(), "boxes can");
+}
+
+TEST(Router, AnotherUserNeedsADriverThatHasThem) {
+  RouterWorld world;
+  world.add("plain", Isolation::container);
+  world.add("boxes", Isolation::container).capabilities.users = true;
+
+  EXPECT_THAT(world.route({.user = "root"}).value(), ElementsAre("boxes"));
+  EXPECT_THAT(world.route({.user = "user"}).value(), ElementsAre("plain", "boxes"));
+  EXPECT_EQ(world.route({.driver = "plain", .user = "root"}).error().hint(), "boxes can");
+}
+
+TEST(Router, WeightsAndDedicationNeedDriversThatHoldThem) {
+  RouterWorld world;
+  world.add("plain", Isolation::container).capabilities.limits.cpu = Limit::none;
+  world.add("boxes", Isolation::container).capabilities.dedicated = true;
+
+  EXPECT_THAT(world.route({.resources = {.cpu_weight = 200}}).value(), ElementsAre("boxes"));
+  const Resources dedicated{.cpu = 1, .sharing = Sharing::dedicated};
+  EXPECT_THAT(world.route({.resources = dedicated}).value(), ElementsAre("boxes"));
+}
+
 }  // namespace
 }  // namespace atl

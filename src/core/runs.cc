@@ -28,6 +28,9 @@ Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec
                           std::weak_ptr<void> keep_alive) {
   telemetry::StageTimer timer(parts_.clock);
   CO_TRY_OK(check_exec(exec));
+  fill_in(exec, request.defaults);
+  // A driver is chosen that can run as whoever the command runs as.
+  request.defaults.user = exec.user;
   CO_TRY(const auto record, co_await creator_.create_for_run(caller, std::move(request), timer));
   const InUse in_use(record);
   timer.skip();

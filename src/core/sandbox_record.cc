@@ -12,10 +12,6 @@ AskedDirectory to_asked(const HostDirectory& directory) {
 int64_t to_ms(WallTime time) { return time.time_since_epoch().count(); }
 WallTime from_ms(int64_t ms) { return WallTime(Millis(ms)); }
 
-bool same(const Resources& a, const Resources& b) {
-  return a.cpu == b.cpu && a.memory_mb == b.memory_mb && a.pids == b.pids && a.disk_mb == b.disk_mb;
-}
-
 template <typename E>
 Result<E> get_enum(const std::string& text) {
   const auto found = json::find_enum<E>(text);
@@ -39,7 +35,27 @@ Asked to_asked(const CreateRequest& request) {
   asked.placement = request.placement;
   if (request.workspace) asked.workspace = to_asked(*request.workspace);
   for (const auto& mount : request.mounts) asked.mounts.push_back(to_asked(mount));
+  if (request.root) asked.root = to_asked(*request.root);
+  asked.user = request.defaults.user;
+  asked.cwd = request.defaults.cwd;
   return asked;
+}
+
+std::vector<Changes::Copy> copies_of(const Asked& asked) {
+  std::vector<Changes::Copy> copies;
+  if (asked.root) copies.push_back({"/", asked.root->host_path});
+  if (asked.workspace && asked.workspace->access == HostAccess::cow) {
+    copies.push_back({"/workspace", asked.workspace->host_path});
+  }
+  for (const auto& mount : asked.mounts) {
+    if (mount.access == HostAccess::cow) copies.push_back({mount.guest_path, mount.host_path});
+  }
+  return copies;
+}
+
+void fill_in(ExecRequest& request, const ExecDefaults& defaults) {
+  if (request.user.empty()) request.user = defaults.user;
+  if (request.cwd.empty()) request.cwd = defaults.cwd;
 }
 
 std::optional<Micros> SandboxRecord::deadline() const {
@@ -64,6 +80,7 @@ SandboxView SandboxRecord::view() const {
           .user_id = asked.user_id,
           .labels = asked.labels,
           .resources = resources,
+          .defaults = asked.defaults(),
           .created_at = created_at,
           .expires_at = expires_at,
           .idle = idle,
@@ -148,11 +165,14 @@ std::string differences(const SandboxRecord& record, const CreateRequest& reques
   note(had.idle_s == has.idle_s, "idle_s");
   note(had.labels == has.labels, "labels");
   note(had.env_names == has.env_names && (!record.env || *record.env == request.env), "env");
-  note(same(had.resources, has.resources), "resources");
+  note(had.resources == has.resources, "resources");
   note(had.min_isolation == has.min_isolation, "min_isolation");
   note(had.placement == has.placement, "placement");
   note(had.workspace == has.workspace, "workspace");
   note(had.mounts == has.mounts, "mounts");
+  note(had.root == has.root, "rootfs");
+  note(had.user == has.user, "user");
+  note(had.cwd == has.cwd, "cwd");
   return fields;
 }
 

@@ -39,12 +39,22 @@ struct Asked {
   std::optional<Placement> placement;
   std::optional<AskedDirectory> workspace;
   std::vector<AskedDirectory> mounts;
+  std::optional<AskedDirectory> root;
+  std::string user;
+  std::string cwd;
+
+  ExecDefaults defaults() const { return {user, cwd}; }
 };
 BOOST_DESCRIBE_STRUCT(Asked, (),
                       (driver, profile, user_id, ttl_s, idle_s, labels, env_names, resources,
-                       min_isolation, placement, workspace, mounts))
+                       min_isolation, placement, workspace, mounts, root, user, cwd))
 
 Asked to_asked(const CreateRequest& request);
+
+// The host directories that the sandbox has copies of.
+std::vector<Changes::Copy> copies_of(const Asked& asked);
+
+void fill_in(ExecRequest& request, const ExecDefaults& defaults);
 
 enum class Lifecycle : uint8_t {
   session,

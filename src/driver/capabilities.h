@@ -57,6 +57,7 @@ struct Capabilities {
   bool snapshot = false;
   bool fork = false;
   bool resize = false;
+  bool dedicated = false;  // whole processors and reserved memory for one sandbox
   bool pty = false;
   bool watch = false;
   bool ports = false;
@@ -76,8 +77,8 @@ struct Capabilities {
 };
 BOOST_DESCRIBE_STRUCT(Capabilities, (),
                       (isolation, placement, limits, kill_tree, network, pause, snapshot, fork,
-                       resize, pty, watch, ports, gpu, direct_stdio, own_root, root_dir, users,
-                       host_dir_ro, host_dir_rw, host_dir_cow, max_lifetime_s, price_per_hour,
-                       typical_start_ms, not_protected))
+                       resize, dedicated, pty, watch, ports, gpu, direct_stdio, own_root, root_dir,
+                       users, host_dir_ro, host_dir_rw, host_dir_cow, max_lifetime_s,
+                       price_per_hour, typical_start_ms, not_protected))
 
 }  // namespace atl

@@ -17,4 +17,8 @@ Task<std::vector<std::string>> Sandbox::fork(std::vector<SandboxSpec>) {
 }
 Task<> Sandbox::resize(Resources) { co_return lacking("resize"); }
 
+Task<std::string> Driver::explain(SandboxSpec) {
+  co_return Error(Code::unsupported, std::string(name()) + " cannot explain what it would do");
+}
+
 }  // namespace atl

@@ -76,6 +76,10 @@ class Driver {
   // now; the hint says what would make it work.
   virtual Task<Capabilities> probe() = 0;
 
+  // Everything that create() would decide for this spec, for people to read: one decision per line.
+  // Makes and changes nothing. Code::unsupported where the driver decides nothing itself.
+  virtual Task<std::string> explain(SandboxSpec spec);
+
   // On failure or cancellation nothing is left behind. Where that cannot be known (a remote answer
   // was lost) the doubtful object shows up in list(), and the sweeper destroys it.
   virtual Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec) = 0;

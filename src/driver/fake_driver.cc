@@ -141,6 +141,13 @@ class FakeDriver final : public Driver {
     co_return std::make_unique<FakeSandbox>(host_, box);
   }
 
+  Task<std::string> explain(SandboxSpec spec) override {
+    CO_TRY_OK(co_await host_->enter("explain", ""));
+    std::string text = "made by " + host_->name() + "\n";
+    if (spec.root) text += "root " + spec.root->host_path + "\n";
+    co_return text;
+  }
+
   Task<std::unique_ptr<Sandbox>> attach(std::string id) override {
     CO_TRY_OK(co_await host_->enter("attach", id));
     if (!host_->has(id)) co_return Error(Code::not_found, "no sandbox " + id);

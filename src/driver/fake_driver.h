@@ -8,8 +8,9 @@
 // finds what the first one made, as after a restart. Faults are set on the host; every call that
 // reaches it is in `calls`.
 //
-// Commands: true, false, exit N, echo WORDS…, cat (its stdin, or the files named), env, sleep
-// (until it is killed; with a timeout its time is up at once). Anything else ends with 127.
+// Commands: true, false, exit N, echo WORDS…, cat (its stdin, or the files named), env, whoami (and
+// where), sleep (until it is killed; with a timeout its time is up at once). Anything else ends
+// with 127.
 #pragma once
 
 #include <functional>
@@ -43,6 +44,7 @@ struct FakeBox {
       files;  // by absolute path; "/workspace" is there from the beginning
   std::map<ProcessId, std::shared_ptr<FakeProcess>> processes;
   ProcessId last_process = 0;
+  std::vector<FileChange> changes;  // what Guest::changes tells, when there is something
 
   // Whoever waits for one of its processes is told that the sandbox went away.
   void end_processes();

@@ -286,6 +286,11 @@ class FakeGuest final : public Guest {
     co_return Result<>();
   }
 
+  Task<std::vector<FileChange>> changes(std::string path) override {
+    if (box_->changes.empty()) co_return co_await Guest::changes(std::move(path));
+    co_return box_->changes;
+  }
+
   Task<> remove(std::string path, Recursive recursive) override {
     CO_TRY([[maybe_unused]] auto file, get_file(path));
     const std::string root = absolute(path);
@@ -344,6 +349,11 @@ class FakeGuest final : public Guest {
     }
     if (command == "echo") return echo(process, argv);
     if (command == "env") return print_env(process, request);
+    if (command == "whoami") {
+      process.out = (request.user.empty() ? "user" : request.user) + " in " +
+                    (request.cwd.empty() ? "/workspace" : request.cwd) + "\n";
+      return process.finish(0, ExitReason::exited);
+    }
     if (command == "cat") return cat(process, request);
     if (command == "sleep") {
       if (request.timeout.count() > 0) {

@@ -15,6 +15,10 @@ void keep_bounded(std::string& kept, std::string_view bytes, size_t keep, bool& 
 
 }  // namespace
 
+Task<std::vector<FileChange>> Guest::changes(std::string) {
+  co_return Error(Code::unsupported, "this driver cannot tell what a sandbox changed");
+}
+
 Task<ExecResult> exec_collect(Guest& guest, ExecRequest request, std::string stdin_bytes,
                               size_t keep) {
   if (!stdin_bytes.empty()) request.stdin_mode = StdinMode::open;

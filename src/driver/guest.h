@@ -70,6 +70,21 @@ struct FileInfo {
   std::string link_target;  // of a symlink
 };
 
+enum class ChangeKind : uint8_t { added, modified, deleted };
+BOOST_DESCRIBE_ENUM(ChangeKind, added, modified, deleted)
+
+// What became of one file of a host directory that the sandbox has a copy of. A file that became
+// something else is deleted and added. Of a deleted directory what was in it is not told.
+struct FileChange {
+  ChangeKind change = ChangeKind::added;
+  FileKind kind = FileKind::file;
+  std::string path;   // as the sandbox sees it
+  uint64_t size = 0;  // of a file
+  uint32_t mode = 0;
+  std::chrono::nanoseconds modified_at{0};  // since 1970
+  std::string link_target;
+};
+
 class FileReader {
  public:
   virtual ~FileReader() = default;
@@ -110,6 +125,11 @@ class Guest {
   virtual Task<> mkdir(std::string path, Parents parents) = 0;
   virtual Task<> move(std::string from, std::string to) = 0;
   virtual Task<> remove(std::string path, Recursive recursive) = 0;
+
+  // What was changed in host directories that are copied on write, at `path` and below ("" =
+  // everywhere), sorted by path. Code::too_large beyond 10,000; Code::unsupported where nothing is
+  // copied or the driver cannot tell, which is what this default says.
+  virtual Task<std::vector<FileChange>> changes(std::string path);
 };
 
 // Starts, writes `stdin_bytes`, collects up to `keep` bytes of each stream and waits for the end.

@@ -15,13 +15,25 @@
 
 namespace atl {
 
+// Whose the processors are that a sandbox runs on.
+enum class Sharing : uint8_t {
+  shared,     // everybody's, in equal parts under load
+  burstable,  // everybody's, by weight under load; `cpu` is the ceiling, if there is one
+  dedicated,  // `cpu` whole processors that nobody else of ours uses; `memory_mb` is reserved
+};
+BOOST_DESCRIBE_ENUM(Sharing, shared, burstable, dedicated)
+
 struct Resources {
   std::optional<double> cpu;         // cores
   std::optional<int64_t> memory_mb;  // MiB
   std::optional<int64_t> pids;
-  std::optional<int64_t> disk_mb;  // MiB
+  std::optional<int64_t> disk_mb;     // MiB
+  std::optional<int64_t> cpu_weight;  // 1 to 10,000, 100 is usual; makes a sandbox burstable
+  std::optional<Sharing> sharing;     // absent: shared, or burstable with a weight
+
+  bool operator==(const Resources&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(Resources, (), (cpu, memory_mb, pids, disk_mb))
+BOOST_DESCRIBE_STRUCT(Resources, (), (cpu, memory_mb, pids, disk_mb, cpu_weight, sharing))
 
 // How a directory of the host appears in the sandbox.
 enum class HostAccess : uint8_t { ro, rw, cow };

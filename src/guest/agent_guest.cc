@@ -28,6 +28,7 @@ ExitStatus to_status(const Exited& exited) {
   return status;
 }
 static_assert(static_cast<int>(ExitKind::infra) == static_cast<int>(ExitReason::infra));
+static_assert(static_cast<int>(ChangeKind::deleted) == static_cast<int>(atl::ChangeKind::deleted));
 
 WallTime to_wall(int64_t millis) {
   // A date that no calendar has would break whoever prints it.
@@ -47,6 +48,18 @@ FileInfo to_info(Entry entry) {
   info.modified_at = to_wall(entry.modified_at_ms);
   info.link_target = std::move(entry.link_target);
   return info;
+}
+
+FileChange to_change(Change change) {
+  FileChange told;
+  told.change = static_cast<atl::ChangeKind>(change.change);
+  told.kind = static_cast<FileKind>(change.kind);
+  told.path = std::move(change.path);
+  told.size = change.size;
+  told.mode = change.mode & 07777;
+  told.modified_at = std::chrono::nanoseconds(change.modified_at_ns);
+  told.link_target = std::move(change.link_target);
+  return told;
 }
 
 ProcessInfo to_info(ProcessRow row) {
@@ -321,6 +334,22 @@ Task<std::vector<FileInfo>> AgentGuest::list(std::string path, size_t most) {
   std::vector<FileInfo> infos;
   for (auto& entry : entries) infos.push_back(to_info(std::move(entry)));
   co_return infos;
+}
+
+Task<std::vector<FileChange>> AgentGuest::changes(std::string path) {
+  std::vector<FileChange> all;
+  for (;;) {
+    std::string body = encode(Diff{path, all.size()});
+    CO_TRY(auto agent, co_await connection());
+    CO_TRY(auto answer, co_await agent->call(FrameType::diff, std::move(body)));
+    CO_TRY(auto page, decode_diff_page(answer));
+    // A page that is empty and not the last, or one too many, would never end.
+    if (all.size() + page.changes.size() > kMostChanges || (page.more && page.changes.empty())) {
+      co_return Error(Code::unavailable, "the sandbox's agent lists changes without end");
+    }
+    for (auto& change : page.changes) all.push_back(to_change(std::move(change)));
+    if (!page.more) co_return all;
+  }
 }
 
 Task<std::unique_ptr<FileReader>> AgentGuest::open_read(std::string path) {

@@ -32,6 +32,7 @@ class AgentGuest final : public Guest {
   Task<> mkdir(std::string path, Parents parents) override;
   Task<> move(std::string from, std::string to) override;
   Task<> remove(std::string path, Recursive recursive) override;
+  Task<std::vector<FileChange>> changes(std::string path) override;
 
   // Beyond Guest, for drivers.
   Task<> end_processes();

@@ -47,6 +47,7 @@ enum class FrameType : uint8_t {
   mkdir,
   move,
   remove,
+  diff,
   // agent → host
   ok = 64,
   error,

@@ -28,6 +28,8 @@ void decode_all(std::string_view body) {
   static_cast<void>(decode_path(body));
   static_cast<void>(decode_move(body));
   static_cast<void>(decode_entries(body));
+  static_cast<void>(decode_diff(body));
+  static_cast<void>(decode_diff_page(body));
   static_cast<void>(decode_opened(body));
   static_cast<void>(decode_read(body));
   static_cast<void>(decode_write(body));

@@ -381,6 +381,61 @@ Result<std::vector<Entry>> decode_entries(std::string_view body) {
   return checked(reader, std::move(entries));
 }
 
+std::string encode(const Diff& message) {
+  ByteWriter writer;
+  writer.text(message.path);
+  writer.u64(message.skip);
+  return std::move(writer).bytes();
+}
+
+Result<Diff> decode_diff(std::string_view body) {
+  ByteReader reader(body);
+  Diff message;
+  message.path = reader.text();
+  message.skip = reader.u64();
+  return checked(reader, std::move(message));
+}
+
+std::string encode(const DiffPage& message) {
+  ByteWriter writer;
+  writer.u8(message.more ? 1 : 0);
+  writer.u32(static_cast<uint32_t>(message.changes.size()));
+  for (const auto& change : message.changes) {
+    writer.u8(static_cast<uint8_t>(change.change));
+    writer.u8(static_cast<uint8_t>(change.kind));
+    writer.text(change.path);
+    writer.u64(change.size);
+    writer.u32(change.mode);
+    writer.i64(change.modified_at_ns);
+    writer.text(change.link_target);
+  }
+  return std::move(writer).bytes();
+}
+
+Result<DiffPage> decode_diff_page(std::string_view body) {
+  ByteReader reader(body);
+  DiffPage message;
+  message.more = reader.u8() != 0;
+  const uint32_t count = reader.u32();
+  if (count > kMostChanges) return bad("too many changes");
+  for (uint32_t i = 0; i < count; ++i) {
+    Change change;
+    const uint8_t what = reader.u8();
+    const uint8_t kind = reader.u8();
+    change.path = reader.text();
+    change.size = reader.u64();
+    change.mode = reader.u32();
+    change.modified_at_ns = reader.i64();
+    change.link_target = reader.text();
+    if (what > static_cast<uint8_t>(ChangeKind::deleted)) return bad("an unknown kind of change");
+    if (kind > static_cast<uint8_t>(EntryKind::other)) return bad("an unknown kind of file");
+    change.change = static_cast<ChangeKind>(what);
+    change.kind = static_cast<EntryKind>(kind);
+    message.changes.push_back(std::move(change));
+  }
+  return checked(reader, std::move(message));
+}
+
 std::string encode(const OpenedFile& message) {
   ByteWriter writer;
   writer.u32(message.handle);

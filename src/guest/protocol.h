@@ -18,6 +18,7 @@ constexpr size_t kMostArguments = 4096;
 constexpr size_t kMostVariables = 4096;
 constexpr size_t kMostListed = 10'000;
 constexpr size_t kMostProcesses = 4096;
+constexpr size_t kMostChanges = 10'000;
 
 struct Hello {
   uint32_t version = 0;
@@ -165,6 +166,34 @@ struct Entry {
 };
 std::string encode(const std::vector<Entry>& entries);
 Result<std::vector<Entry>> decode_entries(std::string_view body);
+
+enum class ChangeKind : uint8_t { added, modified, deleted };
+
+// What became of one file of a directory that the sandbox has a copy of. Of a deleted one, what the
+// host has.
+struct Change {
+  ChangeKind change = ChangeKind::added;
+  EntryKind kind = EntryKind::file;
+  std::string path;
+  uint64_t size = 0;
+  uint32_t mode = 0;
+  int64_t modified_at_ns = 0;
+  std::string link_target;
+};
+
+struct Diff {
+  std::string path;   // only what is there or below; "" = everything
+  uint64_t skip = 0;  // how many the pages before had
+};
+std::string encode(const Diff& message);
+Result<Diff> decode_diff(std::string_view body);
+
+struct DiffPage {
+  std::vector<Change> changes;
+  bool more = false;
+};
+std::string encode(const DiffPage& message);
+Result<DiffPage> decode_diff_page(std::string_view body);
 
 struct OpenedFile {
   uint32_t handle = 0;

@@ -55,5 +55,37 @@ TEST(Protocol, ErrorsKeepCodeAndHint) {
   EXPECT_EQ(got->hint(), "look");
 }
 
+TEST(Protocol, ChangesReadBackAsWritten) {
+  DiffPage page;
+  page.more = true;
+  page.changes.push_back(
+      {ChangeKind::deleted, EntryKind::directory, "/workspace/d", 0, 0755, 5, ""});
+  page.changes.push_back(
+      {ChangeKind::added, EntryKind::symlink, std::string("/x\xff", 3), 7, 0777, -1, "../t"});
+
+  const auto read = decode_diff_page(encode(page));
+
+  ASSERT_TRUE(read.has_value());
+  EXPECT_TRUE(read->more);
+  ASSERT_EQ(read->changes.size(), 2U);
+  EXPECT_EQ(read->changes[0].change, ChangeKind::deleted);
+  EXPECT_EQ(read->changes[1].path, std::string("/x\xff", 3));
+  EXPECT_EQ(read->changes[1].link_target, "../t");
+  EXPECT_EQ(read->changes[1].modified_at_ns, -1);
+}
+
+TEST(Protocol, ImpossibleChangesAreRefused) {
+  const std::string whole = encode(DiffPage{{Change{}}, false});
+  for (size_t cut = 0; cut < whole.size(); ++cut) {
+    EXPECT_FALSE(decode_diff_page(whole.substr(0, cut)).has_value()) << cut;
+  }
+  std::string unknown = whole;
+  unknown[5] = 3;  // the kind of change
+  EXPECT_FALSE(decode_diff_page(unknown).has_value());
+  unknown = whole;
+  unknown[6] = 4;  // the kind of file
+  EXPECT_FALSE(decode_diff_page(unknown).has_value());
+}
+
 }  // namespace
 }  // namespace atl::guest

@@ -208,6 +208,13 @@ CgroupSlice CgroupSlice::probe() {
   return slice;
 }
 
+CgroupSlice CgroupSlice::as_told(CgroupVersion version, uint8_t roles) {
+  CgroupSlice slice;
+  slice.version_ = version;
+  slice.roles_ = roles;
+  return slice;
+}
+
 Result<> CgroupSlice::open() {
   for (auto& tree : trees_) {
     const std::string base = tree.path.substr(0, tree.path.rfind('/'));

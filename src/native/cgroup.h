@@ -57,6 +57,8 @@ class CgroupSlice final {
   // Finds the trees without changing anything; version none when there is nothing that we may use,
   // and `reason` says why.
   static CgroupSlice probe();
+  // What another process has found: enough for a plan, and nothing that could be opened.
+  static CgroupSlice as_told(CgroupVersion version, uint8_t roles);
   // Makes the slice's directories and, on v2, hands the controllers down to it.
   Result<> open();
   // Removes them again if no sandbox is left.

@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "guest/agent_guest.h"
+#include "native/host_view.h"
 #include "native/landlock.h"
+#include "native/plan.h"
 #include "net/byte_stream.h"
 #include "os/file.h"
 
@@ -30,8 +33,24 @@ CgroupLimits limits_of(const Resources& resources) {
   CgroupLimits limits;
   if (resources.memory_mb) limits.memory_bytes = static_cast<uint64_t>(*resources.memory_mb) << 20;
   if (resources.cpu) limits.cpu_millis = static_cast<uint32_t>(*resources.cpu * 1000);
+  if (resources.cpu_weight) limits.cpu_weight = static_cast<uint32_t>(*resources.cpu_weight);
+  if (resources.sharing == Sharing::dedicated) limits.reserved_memory_bytes = limits.memory_bytes;
   if (resources.pids) limits.pids = static_cast<uint64_t>(*resources.pids);
   return limits;
+}
+
+// Which directory each number of a described plan stands for.
+std::string describe_directories(const SandboxSpec& spec) {
+  std::vector<const HostDirectory*> directories;
+  if (spec.root) directories.push_back(&*spec.root);
+  if (spec.workspace) directories.push_back(&*spec.workspace);
+  for (const auto& mount : spec.mounts) directories.push_back(&mount);
+  std::string text;
+  for (size_t i = 0; i < directories.size(); ++i) {
+    text += "directory " + std::to_string(i) + "   " + to_printable(directories[i]->host_path) +
+            " of the host\n";
+  }
+  return text;
 }
 
 // Which sandboxes' agents live, as far as the launcher has told, and when their time is up (zero =
@@ -150,11 +169,23 @@ class LaunchedDriver final : public Driver {
     can.kill_tree = grouped ? KillTree::sure : KillTree::best_effort;
     can.pause = (boxes.cgroup_roles & kRoleFreezer) != 0 ? Pause::memory : Pause::none;
     can.resize = grouped;
+    can.dedicated = boxes.dedicated;
     if (!grouped) {
       can.not_protected.push_back("processor time and the sum of memory are not limited: " +
                                   boxes.cgroup_reason);
     }
     co_return can;
+  }
+
+  Task<std::string> explain(SandboxSpec spec) override {
+    if (!is_box()) co_return co_await Driver::explain(std::move(spec));
+    CO_TRY(const auto hello, co_await launcher_.hello());
+    CO_TRY_OK(make_box_config(spec));
+    const auto authority = options_.rootless ? Authority::rootless : Authority::root;
+    const auto cgroups = CgroupSlice::as_told(hello.boxes.cgroup_version, hello.boxes.cgroup_roles);
+    CO_TRY(const auto plan,
+           make_plan(spec.id, make_box_request(spec), view_host(), authority, cgroups, LayerSet()));
+    co_return describe(plan) + describe_directories(spec);
   }
 
   Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec) override {
@@ -235,6 +266,10 @@ class LaunchedDriver final : public Driver {
     BoxRequest box;
     const CgroupLimits limits = limits_of(spec.resources);
     box.memory_bytes = limits.memory_bytes;
+    box.reserved_memory_bytes = limits.reserved_memory_bytes;
+    if (spec.resources.sharing == Sharing::dedicated) {
+      box.dedicated_cpus = static_cast<uint32_t>(spec.resources.cpu.value_or(1));
+    }
     box.cpu_millis = limits.cpu_millis;
     box.cpu_weight = limits.cpu_weight;
     box.pids = limits.pids;

@@ -90,6 +90,7 @@ std::string encode(const LauncherHello& message) {
   writer.u8(static_cast<uint8_t>(boxes.cgroup_version));
   writer.u8(boxes.cgroup_roles);
   writer.text(boxes.cgroup_reason);
+  writer.u8(boxes.dedicated ? 1 : 0);
   return std::move(writer).bytes();
 }
 
@@ -108,6 +109,7 @@ Result<LauncherHello> decode_launcher_hello(std::string_view body) {
   boxes.cgroup_version = static_cast<CgroupVersion>(cgroups);
   boxes.cgroup_roles = reader.u8();
   boxes.cgroup_reason = reader.text();
+  boxes.dedicated = reader.u8() != 0;
   return checked(reader, std::move(message));
 }
 

@@ -62,6 +62,7 @@ struct BoxSupport {
   CgroupVersion cgroup_version = CgroupVersion::none;
   uint8_t cgroup_roles = 0;
   std::string cgroup_reason;
+  bool dedicated = false;  // whole processors can be kept for one sandbox
 };
 
 struct LauncherHello {

@@ -106,6 +106,7 @@ Result<Plan> make_plan(const std::string& id, const BoxRequest& request, const H
   }
   plan.inodes = std::max<uint64_t>(plan.disk_bytes / kBytesPerInode, 1024);
   plan.processors = host.processors;
+  plan.dedicated_processors = request.dedicated_cpus;
   if (plan.cgroup.cpu_millis > 0) {
     plan.processors =
         std::clamp<uint32_t>((plan.cgroup.cpu_millis + 999) / 1000, 1, host.processors);

@@ -130,6 +130,7 @@ struct Plan {
   CgroupLimits cgroup;
   CgroupVersion cgroup_version = CgroupVersion::none;
   uint32_t processors = 1;  // how many the sandbox is shown
+  uint32_t dedicated_processors = 0;
   uint64_t disk_bytes = 0;
   uint64_t inodes = 0;
   bool allow_ptrace = false;

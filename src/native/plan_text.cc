@@ -15,6 +15,18 @@ std::string size_text(uint64_t bytes) {
   return std::to_string(bytes) + " bytes";
 }
 
+std::string processor_text(const Plan& plan) {
+  if (plan.dedicated_processors > 0) {
+    return std::to_string(plan.dedicated_processors) + " of its own, " +
+           size_text(plan.cgroup.reserved_memory_bytes) + " of memory reserved";
+  }
+  const std::string ceiling = plan.cgroup.cpu_millis > 0
+                                  ? std::to_string(plan.cgroup.cpu_millis) + "/1000 of one"
+                                  : "no ceiling";
+  const uint32_t weight = plan.cgroup.cpu_weight > 0 ? plan.cgroup.cpu_weight : 100;
+  return ceiling + "; shared by weight, " + std::to_string(weight);
+}
+
 std::string attribute_text(uint64_t attributes) {
   std::string text;
   const auto name = [&](uint64_t flag, const char* word) {
@@ -122,9 +134,7 @@ std::string describe(const Plan& plan) {
     line("  memory", plan.cgroup.memory_bytes > 0
                          ? size_text(plan.cgroup.memory_bytes) + ", no swap"
                          : "not bounded");
-    line("  processor", plan.cgroup.cpu_millis > 0
-                            ? std::to_string(plan.cgroup.cpu_millis) + "/1000 of one"
-                            : "no ceiling; shared by weight");
+    line("  processor", processor_text(plan));
     line("  processes", plan.cgroup.pids > 0 ? std::to_string(plan.cgroup.pids) : "not bounded");
   }
   line("disk",

@@ -185,6 +185,7 @@ class RootPlanner final {
          .slot = 0,
          .recursive = false});
     overlay("root", "lower-root", "store/root", 0);
+    plan_.copy_on_write.push_back({"/", "store/root/upper", "lower-root"});
     for (const char* name : {"proc", "dev", "etc", "tmp", "home"}) {
       make_if_missing(std::string("root/") + name, name == std::string_view("tmp") ? 01777 : 0755,
                       0);

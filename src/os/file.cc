@@ -89,6 +89,10 @@ Result<Fd> open_in_root(int directory, const std::string& path, int flags, mode_
   return open_resolved(directory, path, flags, mode, RESOLVE_IN_ROOT);
 }
 
+Result<Fd> open_without_links(int directory, const std::string& path, int flags, mode_t mode) {
+  return open_resolved(directory, path, flags, mode, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+}
+
 Result<Fd> open_at(int directory, const std::string& path, int flags, mode_t mode) {
   Fd fd(openat(directory, path.c_str(), flags | O_CLOEXEC, mode));
   if (!fd) return os_error("opening", path);

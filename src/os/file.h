@@ -22,6 +22,9 @@ Result<Fd> open_beneath(int directory, const std::string& path, int flags, mode_
 // root, absolute ones too (RESOLVE_IN_ROOT).
 Result<Fd> open_in_root(int directory, const std::string& path, int flags, mode_t mode = 0);
 
+// The same as open_beneath without following any link at all: one in the way is ELOOP.
+Result<Fd> open_without_links(int directory, const std::string& path, int flags, mode_t mode = 0);
+
 Result<Fd> open_at(int directory, const std::string& path, int flags, mode_t mode = 0);
 
 // Up to `limit` bytes; more is Code::too_large.

@@ -31,6 +31,17 @@ TEST_F(FileTest, NothingLeadsOutOfTheDirectory) {
   }
 }
 
+TEST_F(FileTest, WithoutLinksNotEvenOneThatStaysInsideIsFollowed) {
+  ASSERT_EQ(mkdirat(directory_.get(), "real", 0700), 0);
+  ASSERT_EQ(symlinkat("real", directory_.get(), "inside"), 0);
+  const int flags = O_PATH | O_DIRECTORY;
+
+  EXPECT_TRUE(open_without_links(directory_.get(), "real", flags).has_value());
+  EXPECT_EQ(open_without_links(directory_.get(), "inside", flags).error().os_errno(), ELOOP);
+  EXPECT_EQ(open_without_links(directory_.get(), "inside/.", flags).error().os_errno(), ELOOP);
+  EXPECT_EQ(open_without_links(directory_.get(), "../etc", flags).error().os_errno(), EXDEV);
+}
+
 TEST_F(FileTest, ReplaceLeavesTheNewContentAndNoOtherFile) {
   ASSERT_TRUE(replace_file(directory_.get(), "record", "one", 0600).has_value());
   ASSERT_TRUE(replace_file(directory_.get(), "record", "two", 0600).has_value());

@@ -90,7 +90,9 @@ std::string Streaming::rest() {
   return std::exchange(buffer_, {});
 }
 
-ApiWorld::ApiWorld(api::ApiOptions options) : host_(FakeHost::make()) {
+ApiWorld::ApiWorld(api::ApiOptions options, const std::function<void(FakeHost&)>& prepare)
+    : host_(FakeHost::make()) {
+  if (prepare) prepare(*host_);
   telemetry::set_level(telemetry::Level::off);
   std::vector<EngineDriver> drivers;
   drivers.push_back({make_fake_driver(host_), "for tests"});

@@ -53,7 +53,9 @@ class Streaming final {
 
 class ApiWorld {
  public:
-  explicit ApiWorld(api::ApiOptions options = {});
+  // `prepare` sets what the host can do, before the engine asks it.
+  explicit ApiWorld(api::ApiOptions options = {},
+                    const std::function<void(FakeHost&)>& prepare = {});
   ~ApiWorld();
 
   // Over TCP with the administrator's key, unless the headers have another.

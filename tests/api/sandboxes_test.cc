@@ -156,6 +156,122 @@ TEST_F(SandboxesTest, WhatADriverLacksIsToldWithThoseThatCan) {
   }
 }
 
+// A host that can do what the tests below are about.
+class AbleHostTest : public ::testing::Test {
+ protected:
+  ApiWorld world_{{}, [](FakeHost& host) {
+                    host.capabilities.pause = Pause::processes;
+                    host.capabilities.resize = true;
+                    host.capabilities.users = true;
+                    host.capabilities.root_dir = true;
+                  }};
+};
+
+TEST_F(AbleHostTest, PauseAndResumeAreStatesAndAPausedOneTakesNoCommand) {
+  const std::string path = "/v1/sandboxes/" + world_.create();
+
+  EXPECT_EQ(world_.post(path + "/pause")["state"], "paused");
+  const auto refused = world_.post(path + "/exec", R"({"argv":["true"]})");
+  EXPECT_EQ(world_.post(path + "/resume")["state"], "running");
+
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_EQ(refused["code"], "conflict");
+  EXPECT_EQ(refused["hint"], "resume it first");
+}
+
+TEST_F(AbleHostTest, APatchChangesTheLimitsThatItNames) {
+  const std::string path =
+      "/v1/sandboxes/" + world_.create(R"({"resources":{"memory_mb":64,"pids":9}})");
+
+  const auto patched = world_.call(Method::patch, path, R"({"resources":{"memory_mb":128}})");
+
+  EXPECT_EQ(patched.status, 200) << patched.body;
+  EXPECT_EQ(patched["resources"], R"({"memory_mb":128,"pids":9})");
+  EXPECT_EQ(world_.call(Method::patch, path, "{}").status, 400);
+  EXPECT_EQ(world_.call(Method::patch, path, R"({"resources":{}})").status, 400);
+  EXPECT_EQ(world_.call(Method::patch, path, R"({"resources":{"sharing":"shared"}})").status, 400);
+  EXPECT_EQ(world_.call(Method::patch, path, R"({"name":"new"})").status, 400);
+}
+
+TEST_F(AbleHostTest, UserAndDirectoryAreToldAndHoldForCommands) {
+  const auto made = world_.post("/v1/sandboxes", R"({"user":"root","cwd":"/srv"})");
+  const std::string path = "/v1/sandboxes/" + made["id"] + "/exec";
+
+  EXPECT_EQ(made["user"], "root");
+  EXPECT_EQ(made["cwd"], "/srv");
+  EXPECT_EQ(world_.post(path, R"({"argv":["whoami"]})")["stdout"], "root in /srv\n");
+  EXPECT_EQ(world_.post(path, R"({"argv":["whoami"],"user":"user"})")["stdout"], "user in /srv\n");
+  const auto run = world_.post(
+      "/v1/runs", R"({"sandbox":{"user":"root"},"exec":{"argv":["whoami"],"cwd":"/tmp"}})");
+  EXPECT_EQ(run["stdout"], "root in /tmp\n");
+}
+
+TEST_F(SandboxesTest, ARunAsSomebodyElseNeedsADriverThatCan) {
+  const auto refused = world_.post("/v1/runs", R"({"exec":{"argv":["true"],"user":"root"}})");
+
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_EQ(refused["code"], "unsupported");
+}
+
+TEST_F(SandboxesTest, ARootFileSystemIsGivenLikeOtherDirectoriesOfTheHost) {
+  const auto remote = world_.post("/v1/sandboxes", R"({"rootfs":"/"})");
+  const auto lacking = world_.local(Method::post, "/v1/sandboxes", R"({"rootfs":"/"})");
+  EXPECT_EQ(remote.status, 403);
+  EXPECT_THAT(remote["detail"], HasSubstr("rootfs"));
+  EXPECT_EQ(lacking["code"], "unsupported");
+}
+
+TEST_F(AbleHostTest, ARootFileSystemReachesTheDriverOpen) {
+  const auto made = world_.local(Method::post, "/v1/sandboxes", R"({"rootfs":"/usr"})");
+
+  ASSERT_EQ(made.status, 201) << made.body;
+  const auto& root = world_.host().boxes.at(made["id"])->spec.root;
+  ASSERT_TRUE(root);
+  EXPECT_TRUE(root->directory);
+  EXPECT_EQ(root->host_path, "/usr");
+  const auto missing = world_.local(Method::post, "/v1/sandboxes", R"({"rootfs":"/nowhere"})");
+  EXPECT_EQ(missing.status, 400);
+  EXPECT_THAT(missing["detail"], HasSubstr("rootfs"));
+}
+
+TEST_F(AbleHostTest, ADiffTellsCopiesAndChangesByteExact) {
+  const auto made = world_.local(Method::post, "/v1/sandboxes", R"({"rootfs":"/usr"})");
+  auto& changes = world_.host().boxes.at(made["id"])->changes;
+  changes.push_back({ChangeKind::modified, FileKind::file, "/etc/motd", 5, 0644,
+                     std::chrono::nanoseconds(1'700'000'000'123'456'789), ""});
+  changes.push_back({ChangeKind::added, FileKind::symlink, "/b\xff", 0, 0777, {}, "../x"});
+
+  const auto told = world_.get("/v1/sandboxes/" + made["id"] + "/diff");
+
+  ASSERT_EQ(told.status, 200) << told.body;
+  EXPECT_EQ(told["created_at"], made["created_at"]);
+  EXPECT_EQ(told["copies"], R"([{"path":"/","host_path":"/usr"}])");
+  EXPECT_EQ(told["changes"],
+            R"([{"change":"modified","kind":"file","path":"/etc/motd","size":5,"mode":"0644",)"
+            R"("modified_ns":"1700000000123456789"},)"
+            R"({"change":"added","kind":"symlink","path_b64":"L2L/","size":0,"mode":"0777",)"
+            R"("modified_ns":"0","link_target":"../x"}])");
+}
+
+TEST_F(SandboxesTest, ADriverThatCannotTellChangesSaysSo) {
+  const auto answer = world_.get("/v1/sandboxes/" + world_.create() + "/diff?path=src");
+
+  EXPECT_EQ(answer.status, 409);
+  EXPECT_EQ(answer["code"], "unsupported");
+}
+
+TEST_F(SandboxesTest, ExplainTellsThePlanAndMakesNothing) {
+  const auto told = world_.post("/v1/sandboxes:explain", R"({"resources":{"cpu":1}})");
+  const auto refused = world_.post("/v1/sandboxes:explain", R"({"min_isolation":"vm"})");
+
+  EXPECT_EQ(told.status, 200) << told.body;
+  EXPECT_EQ(told["driver"], "fake");
+  EXPECT_EQ(told["isolation"], "container");
+  EXPECT_EQ(told["plan"], "made by fake\n");
+  EXPECT_EQ(refused["code"], "unsupported");
+  EXPECT_THAT(world_.host().ids(), ::testing::IsEmpty());
+}
+
 TEST_F(SandboxesTest, NumbersThatMakeNoSenseAreRefusedByName) {
   const auto refused = [&](std::string body, std::string field) {
     const auto answer = world_.post("/v1/sandboxes", std::move(body));

@@ -12,7 +12,8 @@ Task<> exec(Call& call) {
   CO_TRY(const auto on_disconnect, read_on_disconnect(call.request()));
   CO_TRY(const auto view, call.engine().get(call.caller(), call.sandbox()));
   CO_TRY(auto lease, call.engine().guest(call.caller(), view.id));
-  auto started = co_await lease->start(std::move(plan.request));
+  CO_TRY(auto request, call.engine().complete(call.caller(), view.id, std::move(plan.request)));
+  auto started = co_await lease->start(std::move(request));
   if (!started) co_return std::move(started).error().at_stage("exec");
 
   const auto sink = make_sink(call, find_reply(call.request()), plan.keep);

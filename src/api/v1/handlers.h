@@ -7,6 +7,7 @@ namespace atl::api::v1 {
 
 // sandboxes.cc
 Task<> create_sandbox(Call& call);
+Task<> explain_sandbox(Call& call);
 Task<> list_sandboxes(Call& call);
 Task<> get_sandbox(Call& call);
 Task<> delete_sandbox(Call& call);
@@ -22,6 +23,7 @@ Task<> resume_sandbox(Call& call);
 Task<> snapshot_sandbox(Call& call);
 Task<> fork_sandbox(Call& call);
 Task<> resize_sandbox(Call& call);
+Task<> patch_sandbox(Call& call);
 
 // exec.cc, runs.cc
 Task<> exec(Call& call);
@@ -36,6 +38,9 @@ Task<> stat_file(Call& call);
 Task<> make_directory(Call& call);
 Task<> move_file(Call& call);
 Task<> remove_file(Call& call);
+
+// diff.cc
+Task<> diff_sandbox(Call& call);
 
 // processes.cc, logs.cc
 Task<> list_processes(Call& call);

@@ -23,6 +23,12 @@ struct WireSnapshot {
 };
 BOOST_DESCRIBE_STRUCT(WireSnapshot, (), (name))
 
+// What can be changed of a sandbox; what is absent stays.
+struct WirePatch {
+  Resources resources;
+};
+BOOST_DESCRIBE_STRUCT(WirePatch, (), (resources))
+
 struct WireFork {
   std::optional<uint64_t> count;
 };
@@ -61,6 +67,12 @@ Task<> renew_sandbox(Call& call) {
 Task<> resize_sandbox(Call& call) {
   CO_TRY(const auto resources, co_await read_json<Resources>(call, kMostJson));
   CO_TRY(auto view, co_await call.engine().resize(call.caller(), call.sandbox(), resources));
+  co_return co_await answer_view(call, std::move(view));
+}
+
+Task<> patch_sandbox(Call& call) {
+  CO_TRY(const auto wire, co_await read_json<WirePatch>(call, kMostJson));
+  CO_TRY(auto view, co_await call.engine().resize(call.caller(), call.sandbox(), wire.resources));
   co_return co_await answer_view(call, std::move(view));
 }
 

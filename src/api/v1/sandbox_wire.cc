@@ -18,10 +18,10 @@ Error invalid(std::string field, std::string_view problem) {
 // O_PATH: the descriptor names the directory and reads nothing of it.
 Result<HostDirectory> open_host_dir(WireHostDir wire, const std::string& field) {
   if (!wire.path.starts_with('/') || wire.path.find('\0') != std::string::npos) {
-    return invalid(field + ".path", "it is an absolute path on this host");
+    return invalid(field, "it is an absolute path on this host");
   }
   auto directory = os::open_at(AT_FDCWD, wire.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (!directory) return invalid(field + ".path", directory.error().message());
+  if (!directory) return invalid(field, directory.error().message());
   HostDirectory opened;
   opened.directory = std::move(*directory);
   opened.guest_path = wire.guest_path.value_or(wire.path);
@@ -30,19 +30,30 @@ Result<HostDirectory> open_host_dir(WireHostDir wire, const std::string& field) 
   return opened;
 }
 
+Result<> check_seat(std::string_view field, Seat seat) {
+  if (seat == Seat::local) return {};
+  return Error(Code::permission_denied,
+               std::string(field) +
+                   ": directories of the host are given only over the daemon's own Unix "
+                   "socket, to the user that the daemon runs as")
+      .with_hint("upload the files with PUT /v1/sandboxes/{id}/files, or call on the host itself")
+      .at_stage("request");
+}
+
+Result<> add_root(CreateRequest& request, std::string path, Seat seat) {
+  TRY_OK(check_seat("rootfs", seat));
+  WireHostDir wire{.path = std::move(path), .guest_path = "/", .access = HostAccess::cow};
+  TRY(request.root, open_host_dir(std::move(wire), "rootfs"));
+  return {};
+}
+
 Result<> add_host_dirs(CreateRequest& request, std::vector<WireHostDir> wires, Seat seat) {
   if (wires.empty()) return {};
-  if (seat != Seat::local) {
-    return Error(Code::permission_denied,
-                 "host_dirs: directories of the host are given only over the daemon's own Unix "
-                 "socket, to the user that the daemon runs as")
-        .with_hint("upload the files with PUT /v1/sandboxes/{id}/files, or call on the host itself")
-        .at_stage("request");
-  }
+  TRY_OK(check_seat("host_dirs", seat));
   for (size_t i = 0; i < wires.size(); ++i) {
     const std::string field = "host_dirs[" + std::to_string(i) + "]";
     const bool is_workspace = wires[i].workspace.value_or(false);
-    TRY(auto opened, open_host_dir(std::move(wires[i]), field));
+    TRY(auto opened, open_host_dir(std::move(wires[i]), field + ".path"));
     if (!is_workspace) {
       request.mounts.push_back(std::move(opened));
     } else if (request.workspace) {
@@ -78,6 +89,9 @@ Result<CreateRequest> to_request(WireCreate wire, Seat seat) {
   request.min_isolation = wire.min_isolation ? wire.min_isolation : wire.isolation_level;
   request.placement = wire.placement;
   if (wire.host_dirs) TRY_OK(add_host_dirs(request, *std::move(wire.host_dirs), seat));
+  if (wire.rootfs) TRY_OK(add_root(request, *std::move(wire.rootfs), seat));
+  request.defaults.user = std::move(wire.user).value_or("");
+  request.defaults.cwd = std::move(wire.cwd).value_or("");
   return request;
 }
 
@@ -95,6 +109,8 @@ void append_sandbox(std::string& out, const SandboxView& view) {
   if (!view.user_id.empty()) object.member("user_id", view.user_id);
   object.member("labels", view.labels);
   object.member("resources", view.resources);
+  if (!view.defaults.user.empty()) object.bytes("user", view.defaults.user);
+  if (!view.defaults.cwd.empty()) object.bytes("cwd", view.defaults.cwd);
   object.member("created_at", to_rfc3339(view.created_at));
   if (view.expires_at) {
     object.member("expires_at", to_rfc3339(*view.expires_at));
@@ -105,6 +121,14 @@ void append_sandbox(std::string& out, const SandboxView& view) {
   object.member("last_active_at", to_rfc3339(view.last_active_at));
   if (!view.failure.empty()) object.member("failure", view.failure);
   object.member("stages", view.stages);
+  object.close();
+}
+
+void append_explanation(std::string& out, const Explanation& explanation) {
+  ObjectWriter object(out);
+  object.member("driver", explanation.driver);
+  object.member("isolation", explanation.isolation);
+  object.member("plan", explanation.plan);
   object.close();
 }
 

@@ -34,10 +34,13 @@ struct WireCreate {
   std::optional<Isolation> isolation_level;  // an alias of min_isolation
   std::optional<Placement> placement;
   std::optional<std::vector<WireHostDir>> host_dirs;
+  std::optional<std::string> rootfs;  // a directory of the host; given like host_dirs
+  std::optional<std::string> user;    // of commands that name none
+  std::optional<std::string> cwd;
 };
 BOOST_DESCRIBE_STRUCT(WireCreate, (),
                       (driver, profile, name, user_id, ttl_s, idle_s, labels, env, resources,
-                       min_isolation, isolation_level, placement, host_dirs))
+                       min_isolation, isolation_level, placement, host_dirs, rootfs, user, cwd))
 
 // Opens the host's directories; from a remote seat those are refused.
 Result<CreateRequest> to_request(WireCreate wire, Seat seat);
@@ -46,5 +49,6 @@ Result<CreateRequest> to_request(WireCreate wire, Seat seat);
 std::string hash_of(const WireCreate& wire);
 
 void append_sandbox(std::string& out, const SandboxView& view);
+void append_explanation(std::string& out, const Explanation& explanation);
 
 }  // namespace atl::api::v1

@@ -53,6 +53,15 @@ Task<> create_sandbox(Call& call) {
   co_return co_await call.answer_with(std::move(response));
 }
 
+Task<> explain_sandbox(Call& call) {
+  CO_TRY(auto wire, co_await read_json<WireCreate>(call, kMostJson));
+  CO_TRY(auto request, to_request(std::move(wire), call.visitor().seat));
+  CO_TRY(const auto explanation, co_await call.engine().explain(std::move(request)));
+  std::string json;
+  append_explanation(json, explanation);
+  co_return co_await call.answer(200, std::move(json));
+}
+
 Task<> list_sandboxes(Call& call) {
   CO_TRY(const auto filter, read_filter(call.request().query));
   CO_TRY(const auto page, call.engine().list(call.caller(), filter));

@@ -130,7 +130,9 @@ BoxMaker::BoxMaker(CgroupSlice cgroups, LayerSet without)
     : cgroups_(std::move(cgroups)),
       processors_(cgroups_),
       without_(without),
-      support_(look(cgroups_)) {}
+      support_(look(cgroups_)) {
+  support_.dedicated = support_.available && processors_.check().has_value();
+}
 
 BoxMaker::~BoxMaker() {
   if (!opened_) return;
