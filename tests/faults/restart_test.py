@@ -5,8 +5,10 @@ import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
 from live import ATOLL, LIBEXEC, Daemon, is_alive, pid_on_host, wait_until
@@ -90,6 +92,29 @@ class Restart(unittest.TestCase):
         box = wait_until(self.try_create, "a new keeper and launcher serve")
         self.assertEqual(self.daemon.exec(box, "echo", "new")["stdout"], "new\n")
         self.check_all_adopted()
+
+    def test_a_second_launcher_waits_for_one_that_lost_its_keeper(self):
+        launcher = self.daemon.launcher()
+        os.kill(self.daemon.keepers()[0], signal.SIGKILL)
+        # What a daemon does that comes while the socket is not there, which is so for a moment after every start.
+        run = os.open(os.path.join(self.daemon.state, "run"), os.O_RDONLY | os.O_DIRECTORY)
+        self.addCleanup(os.close, run)
+        subprocess.run(["sh", "-c", f'exec "$0" --keep 0 0 3<&{run}', os.path.join(LIBEXEC, "atoll-launcher")],
+                       pass_fds=[run], stderr=subprocess.DEVNULL, check=True)
+        wait_until(lambda: len(self.daemon.launchers()) == 3, "there are a new keeper and a second launcher")
+        self.daemon.kill()
+        self.daemon.start()
+        self.check_all_adopted()
+        for box in self.boxes:
+            self.assertEqual(self.daemon.call("DELETE", f"/v1/sandboxes/{box}").status, 204)
+
+        # For as long as a launcher without work stays, which on leaving takes the directory and the socket away.
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            box = self.try_create()
+            self.assertTrue(box, "the launchers are in each other's way")
+            self.assertEqual(self.daemon.call("DELETE", f"/v1/sandboxes/{box}").status, 204)
+        self.assertTrue(is_alive(launcher), "the one that served goes on")
 
     def test_kill_9_while_sandboxes_are_being_made(self):
         made, enough = [], threading.Event()
