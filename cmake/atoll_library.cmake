@@ -135,9 +135,9 @@ function(atoll_static_program target)
   endif()
 endfunction()
 
-# A file of unittest cases against real products, run by python3; each case counts.
+# A file of unittest cases against real products, run by python3; each case counts. With CASES, those whose names have it.
 function(atoll_live_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SCRIPT;LABEL;TIMEOUT" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SCRIPT;CASES;LABEL;TIMEOUT" "")
   atoll_test_run(${name} PROGRAM /usr/bin/python3 LABEL ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
-    ARGS ${CMAKE_SOURCE_DIR}/tests/support/run_cases.py ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT})
+    ARGS ${CMAKE_SOURCE_DIR}/tests/support/run_cases.py ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT} ${arg_CASES})
 endfunction()

@@ -7,8 +7,10 @@ packages_of() {
         libboost1.81-dev libboost-json1.81-dev libexpected-dev libfmt-dev libyaml-cpp-dev \
         libsqlite3-dev libssl-dev
       ;;
+    # The second and third line are what everyday_test.py runs in sandboxes.
     test) echo libclang-rt-19-dev llvm-19 libgtest-dev libgmock-dev curl jq procps \
-      git gcc libc6-dev nodejs sqlite3 ;;
+      git gcc g++ libc6-dev make cmake perl python3-venv nodejs npm sqlite3 tmux vim less bsdutils strace \
+      openssh-client openssl file bzip2 xz-utils passwd ;;
     # QEMU, and what a guest's disk is made of and with (tests/vm).
     vm)
       echo qemu-system-x86 busybox-static kmod e2fsprogs btrfs-progs procps psmisc git iproute2 libcap2-bin \
@@ -86,6 +88,10 @@ missing_packages() {
   while read -r _ name; do
     installed[$name]=1
   done < <(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' "$@" 2>/dev/null | grep '^.i ')
+  # npm may come with somebody else's nodejs, which provides it and conflicts with Debian's.
+  for name in $(dpkg-query -W -f '${Provides}\n' nodejs 2>/dev/null | tr -d ,); do
+    installed[$name]=1
+  done
   for name in "$@"; do
     [[ ${installed[$name]:-} ]] || echo "$name"
   done

@@ -7,7 +7,8 @@ usage: ./dev test [quick|full]
   quick    the house rules, unit tests and conformance in the dev build
   (none)   the release products; all tests, built with asan and ubsan, against them; a smoke of them
            in a QEMU guest with another kernel; clang-tidy
-  full     also all that is to be shown in guests, the unit tests under tsan, a minute of each fuzzer
+  full     also the long runs, all that is to be shown in guests, the unit tests under tsan, a minute
+           of each fuzzer
 
 Every step is run even if an earlier one failed, unless it needs what that one should have built.
 The last line says "N passed, N failed" in cases (", N skipped" if there are any). Under
@@ -72,9 +73,11 @@ test_default() {
 }
 
 test_full() {
-  local program
+  local label program
   test_default
-  suite asan vm_full 1
+  for label in faults_full vm_full; do
+    suite asan "$label" 1
+  done
   if build_step tsan tests_unit; then
     suite tsan unit "$JOBS"
   fi

@@ -165,6 +165,8 @@ class RootPlanner final {
     file("root/etc/group",
          "root:x:0:\ndaemon:x:1:\ntty:x:5:\nusers:x:100:\nuser:x:1000:\nnogroup:x:65534:\n");
     file("root/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n");
+    // Both addresses of localhost: without it the C library takes the first line that fits.
+    file("root/etc/host.conf", "multi on\n");
     file("root/etc/shells", "/bin/sh\n/bin/bash\n");
     file("root/etc/profile", "export PATH=" + std::string(kSearchPath) + "\n");
     names();

@@ -62,6 +62,7 @@ class Daemon:
         os.chmod(self.directory, 0o711)
         self.state = state or os.path.join(self.directory, "state")
         self.atoll, self.arguments, self.process = atoll, list(arguments), None
+        self.made = set()  # ids of sandboxes
         self.log_path = os.path.join(self.directory, "daemon.log")
 
     # Its life.
@@ -101,7 +102,7 @@ class Daemon:
             self.process.send_signal(signal.SIGINT)
             self.process.wait(timeout=30)
         wait_until(lambda: not self.launchers(), "the launcher leaves")
-        left = census(self.directory)
+        left = census(self.directory, self.made)
         assert left == NOTHING, f"something is left: {left}"
         shutil.rmtree(self.directory)
 
@@ -132,6 +133,7 @@ class Daemon:
     def create(self, **request):
         answer = self.call("POST", "/v1/sandboxes", request)
         assert answer.status == 201, answer
+        self.made.add(answer.json["id"])
         return answer.json["id"]
 
     def exec(self, box, *argv, **more):
@@ -170,15 +172,20 @@ class Daemon:
         for pid in all_pids():
             if not (name_of(pid) or "").startswith("atoll-launcher"):
                 continue
-            with contextlib.suppress(OSError):
-                if any(os.readlink(f"/proc/{pid}/fd/{fd}") == run for fd in os.listdir(f"/proc/{pid}/fd")):
-                    found.append(pid)
+            if run in files_of(pid):
+                found.append(pid)
         return sorted(found)
 
+    def keepers(self):
+        """Those that hold the keeper's lock."""
+        lock = os.path.realpath(os.path.join(self.state, "run", "keeper.lock"))
+        return [pid for pid in self.launchers() if lock in files_of(pid)]
+
     def launcher(self):
-        """The one that serves: the keeper's child."""
-        pids = self.launchers()
-        return next((pid for pid in pids if parent_of(pid) in pids), None)
+        """The one that serves. What it is just making from itself bears its name for a moment, and is younger."""
+        keepers = self.keepers()
+        ages = {pid: stat_of(pid) for pid in self.launchers() if pid not in keepers}
+        return min((pid for pid, stat in ages.items() if stat), key=lambda pid: (int(ages[pid][19]), pid), default=None)
 
     def agents(self):
         boxes = os.path.realpath(os.path.join(self.state, "run", "box"))
@@ -224,6 +231,33 @@ def name_of(pid):
     return None
 
 
+def pid_on_host(box, pid):
+    """The process that a sandbox with process ids of its own calls `pid`."""
+    return wait_until(lambda: find_in_box(box, pid), f"{box} has a process {pid}")
+
+
+def find_in_box(box, pid):
+    for candidate in all_pids():
+        with contextlib.suppress(OSError):
+            if f"ATOLL_SANDBOX_ID={box}".encode() not in pathlib.Path(f"/proc/{candidate}/environ").read_bytes().split(b"\0"):
+                continue
+            status = pathlib.Path(f"/proc/{candidate}/status").read_text()
+            numbers = next(line.split()[1:] for line in status.splitlines() if line.startswith("NSpid:"))
+            if int(numbers[-1]) == pid:
+                return candidate
+    return None
+
+
+def files_of(pid):
+    """What a process has open."""
+    found = set()
+    with contextlib.suppress(OSError):
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return found
+
+
 def descriptors_of(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
@@ -250,29 +284,39 @@ def processes_of(root):
     return {pid for pid in members if is_alive(pid)}
 
 
-def is_in_use(cgroup):
-    for place, _, _ in os.walk(cgroup):
-        try:
-            if pathlib.Path(place, "cgroup.procs").read_text():
-                return True
-        except OSError:
-            continue  # gone meanwhile
-    return False
+def census(root, boxes=()):
+    """What of ours is on the host: everything that has to do with the directory `root`, or with the named sandboxes.
 
-
-def census(root):
-    """What of ours is on the host: everything that has to do with the directory `root`. Others may be at work beside us.
-
-    Zombies do not count: where nobody reaps orphans they stay for ever, whatever we do.
+    Others may be at work beside us, so of other cgroups only the abandoned ones count. Zombies do not count: where nobody
+    reaps orphans they stay for ever, whatever we do.
     """
-    # A cgroup that has processes is somebody's living sandbox; if it is ours, its processes are counted anyway.
-    boxes = [name for place, directories, _ in os.walk("/sys/fs/cgroup") for name in directories
-             if name.startswith("sbx") and not is_in_use(os.path.join(place, name))]
+    groups = [os.path.join(path, name) for path, names, _ in os.walk("/sys/fs/cgroup") for name in names
+              if name in boxes or name.startswith("sbx")]
+    ours = [path for path in groups if os.path.basename(path) in boxes]
     return {
         "processes": sorted((name_of(pid), pid) for pid in processes_of(root)),
         "mounts": [line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if root in line],
-        "cgroups": sorted(boxes),
+        "cgroups": sorted(ours + abandoned(set(groups) - set(ours))),
     }
+
+
+def abandoned(cgroups, seconds=1):
+    """Those in which nobody lives, and not just for the moment in which a sandbox is made or removed."""
+    deadline = time.monotonic() + seconds
+    while True:
+        cgroups = {path for path in cgroups if os.path.isdir(path) and not has_members(path)}
+        if not cgroups or time.monotonic() > deadline:
+            return list(cgroups)
+        time.sleep(0.02)
+
+
+def has_members(cgroup):
+    """Whether somebody lives in a cgroup or below."""
+    for path, _, _ in os.walk(cgroup):
+        with contextlib.suppress(OSError):
+            if pathlib.Path(path, "cgroup.procs").read_text().strip():
+                return True
+    return False
 
 
 NOTHING = {"processes": [], "mounts": [], "cgroups": []}

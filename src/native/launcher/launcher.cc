@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -102,6 +103,7 @@ Result<std::unique_ptr<Launcher>> Launcher::create(LauncherOptions options) {
   std::unique_ptr<Launcher> launcher(
       new Launcher(std::move(options), std::move(poller), std::move(boot)));
   TRY(launcher->maker_, BoxMaker::create());
+  if (launcher->options_.life == LauncherLife::kept) TRY_OK(launcher->wait_for_predecessor());
   TRY_OK(launcher->open_run_directory());
   TRY_OK(launcher->watch_signals());
   launcher->take_up_all();
@@ -113,6 +115,19 @@ Result<std::unique_ptr<Launcher>> Launcher::create(LauncherOptions options) {
     TRY_OK(launcher->listen());
   }
   return launcher;
+}
+
+Result<> Launcher::wait_for_predecessor() {
+  // Opened anew: the inherited descriptor, and with it a lock on it, is shared with the keeper.
+  TRY(lock_, os::open_at(options_.run_directory.get(), ".", O_RDONLY | O_DIRECTORY));
+  if (flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) return {};
+  while (flock(lock_.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) return os_error("locking the run directory");
+  }
+  // Whoever had us started was served by the other one, and need not come.
+  had_client_ = true;
+  idle_since_ = now();
+  return {};
 }
 
 Result<> Launcher::open_run_directory() {

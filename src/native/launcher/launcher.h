@@ -13,6 +13,10 @@
 // each (checked by start time, so that no stranger is mistaken for an agent), goes on watching, and
 // removes what is half made or has ended. It holds each sandbox's expiry, so that a time to live
 // holds while the daemon is away. With no sandbox and no client it leaves, and leaves nothing.
+//
+// One launcher at a time serves a run directory, by a lock on it. One whose keeper was killed goes
+// on serving; the launcher of a new keeper waits for its end, and does not take what is just being
+// made for something left behind.
 #pragma once
 
 #include <list>
@@ -56,6 +60,7 @@ class Launcher final {
 
   explicit Launcher(LauncherOptions options, os::Poller poller, std::string boot_id);
 
+  Result<> wait_for_predecessor();
   Result<> open_run_directory();
   Result<> take_up(const std::string& id);
   void take_up_all();
@@ -93,6 +98,7 @@ class Launcher final {
   os::Poller poller_;
   std::string boot_id_;
   std::unique_ptr<BoxMaker> maker_;
+  Fd lock_;
   Fd boxes_directory_;
   Fd listener_;
   Fd signals_;
