@@ -20,6 +20,9 @@ constexpr const char* kPragmas =
     "PRAGMA trusted_schema=OFF;"
     "PRAGMA cell_size_check=ON;"
     "PRAGMA mmap_size=0;"
+    // In KiB. Reads are of living sandboxes, which are few; SQLite's default would fill up with
+    // ended ones.
+    "PRAGMA cache_size=-1000;"
     "PRAGMA temp_store=MEMORY;"
     "PRAGMA foreign_keys=ON;"
     "PRAGMA journal_mode=WAL;"
