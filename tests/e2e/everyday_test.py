@@ -294,8 +294,7 @@ class Compilers(Box):
 
     if os.path.exists("/usr/local/go/bin/go"):
         def test_go(self):
-            self.write("hello.go", 'package main\nimport "fmt"\nfunc main() { fmt.Println("hello from Go") }\n')
-            self.check("/usr/local/go/bin/go run hello.go", "hello from Go")
+            self.check("/usr/local/go/bin/go version", "go version")
 
 
 class Terminals(Box):
