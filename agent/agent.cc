@@ -98,7 +98,11 @@ Result<> Agent::listen() {
 void Agent::add_connection(Fd socket, Preface preface) {
   auto connection = std::make_unique<Connection>(
       std::move(socket), preface, token_, poller_, jail_, processes_, [this](Connection& closed) {
-        if (&closed == first_ && jail_.config().dies_with_connection) ending_ = true;
+        // Closed without a word: who was to be told of this sandbox died before, and nobody else
+        // knows that it is there.
+        if (&closed == first_ && (jail_.config().dies_with_connection || !closed.was_greeted())) {
+          ending_ = true;
+        }
         processes_.forget(closed);
       });
   if (connection->start()) connections_.push_back(std::move(connection));

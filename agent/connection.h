@@ -37,6 +37,7 @@ class Connection final {
   bool has_room() const;
   void flush();
   bool is_closed() const { return !socket_; }
+  bool was_greeted() const { return greeted_; }
 
  private:
   void on_ready(uint32_t events);
