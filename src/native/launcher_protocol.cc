@@ -14,25 +14,6 @@ Result<Message> checked(const ByteReader& reader, Message message) {
   return message;
 }
 
-void write_box(ByteWriter& writer, const BoxRequest& box) {
-  writer.u64(box.memory_bytes);
-  writer.u64(box.reserved_memory_bytes);
-  writer.u32(box.cpu_millis);
-  writer.u32(box.cpu_weight);
-  writer.u32(box.dedicated_cpus);
-  writer.u64(box.pids);
-  writer.u64(box.disk_bytes);
-  writer.u64(box.open_files);
-  writer.u8(box.allow_ptrace ? 1 : 0);
-  writer.u8(box.has_root ? 1 : 0);
-  writer.u8(box.has_workspace ? 1 : 0);
-  writer.u32(static_cast<uint32_t>(box.directories.size()));
-  for (const auto& directory : box.directories) {
-    writer.text(directory.guest_path);
-    writer.u8(static_cast<uint8_t>(directory.shown));
-  }
-}
-
 Result<BoxRequest> read_box(ByteReader& reader) {
   BoxRequest box;
   box.memory_bytes = reader.u64();
@@ -113,18 +94,6 @@ Result<LauncherHello> decode_launcher_hello(std::string_view body) {
   return checked(reader, std::move(message));
 }
 
-std::string encode(const LaunchRequest& message) {
-  ByteWriter writer;
-  writer.text(message.id);
-  writer.text(message.driver);
-  writer.u64(message.expires_at_us);
-  writer.u8(message.has_workspace ? 1 : 0);
-  writer.u32(message.mounts);
-  writer.u8(message.box ? 1 : 0);
-  if (message.box) write_box(writer, *message.box);
-  return std::move(writer).bytes();
-}
-
 Result<LaunchRequest> decode_launch(std::string_view body) {
   ByteReader reader(body);
   LaunchRequest message;
@@ -139,30 +108,12 @@ Result<LaunchRequest> decode_launch(std::string_view body) {
   return checked(reader, std::move(message));
 }
 
-std::string encode(const RenewRequest& message) {
-  ByteWriter writer;
-  writer.text(message.id);
-  writer.u64(message.expires_at_us);
-  return std::move(writer).bytes();
-}
-
 Result<RenewRequest> decode_renew(std::string_view body) {
   ByteReader reader(body);
   RenewRequest message;
   message.id = reader.text();
   message.expires_at_us = reader.u64();
   return checked(reader, std::move(message));
-}
-
-std::string encode(const ResizeRequest& message) {
-  ByteWriter writer;
-  writer.text(message.id);
-  writer.u64(message.limits.memory_bytes);
-  writer.u64(message.limits.reserved_memory_bytes);
-  writer.u32(message.limits.cpu_millis);
-  writer.u32(message.limits.cpu_weight);
-  writer.u64(message.limits.pids);
-  return std::move(writer).bytes();
 }
 
 Result<ResizeRequest> decode_resize(std::string_view body) {
@@ -175,12 +126,6 @@ Result<ResizeRequest> decode_resize(std::string_view body) {
   message.limits.cpu_weight = reader.u32();
   message.limits.pids = reader.u64();
   return checked(reader, std::move(message));
-}
-
-std::string encode_id(std::string_view id) {
-  ByteWriter writer;
-  writer.text(id);
-  return std::move(writer).bytes();
 }
 
 Result<std::string> decode_id(std::string_view body) {
@@ -200,35 +145,11 @@ std::string encode(const std::vector<LaunchedRow>& rows) {
   return std::move(writer).bytes();
 }
 
-Result<std::vector<LaunchedRow>> decode_rows(std::string_view body) {
-  ByteReader reader(body);
-  const uint32_t count = reader.u32();
-  if (count > kListPage) return malformed();
-  std::vector<LaunchedRow> rows;
-  for (uint32_t i = 0; i < count; ++i) {
-    LaunchedRow row;
-    row.id = reader.text();
-    row.driver = reader.text();
-    row.running = reader.u8() == 1;
-    rows.push_back(std::move(row));
-  }
-  return checked(reader, std::move(rows));
-}
-
 std::string encode(const EndedEvent& message) {
   ByteWriter writer;
   writer.text(message.id);
   writer.u8(static_cast<uint8_t>(message.cause));
   return std::move(writer).bytes();
-}
-
-Result<EndedEvent> decode_ended(std::string_view body) {
-  ByteReader reader(body);
-  EndedEvent message;
-  message.id = reader.text();
-  message.cause = static_cast<EndCause>(reader.u8());
-  if (message.cause != EndCause::expiry && message.cause != EndCause::death) return malformed();
-  return checked(reader, std::move(message));
 }
 
 std::string encode_launcher_error(const Error& error) {
@@ -238,17 +159,6 @@ std::string encode_launcher_error(const Error& error) {
   writer.text(error.message());
   writer.text(error.hint());
   return std::move(writer).bytes();
-}
-
-Result<Error> decode_launcher_error(std::string_view body) {
-  ByteReader reader(body);
-  const uint8_t code = reader.u8();
-  const auto number = static_cast<int>(reader.u32());
-  std::string message(reader.text());
-  const std::string hint(reader.text());
-  if (!reader.finish() || code > static_cast<uint8_t>(Code::out_of_space)) return malformed();
-  return Result<Error>(tl::in_place,
-                       Error(static_cast<Code>(code), std::move(message), number).with_hint(hint));
 }
 
 }  // namespace atl::native

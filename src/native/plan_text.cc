@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "native/plan.h"
+#include "native/seccomp.h"
 
 namespace atl::native {
 namespace {
@@ -154,7 +155,7 @@ std::string describe(const Plan& plan) {
   line("agent", "capabilities " + capability_text(plan.agent_capabilities));
   line("commands", "user 1000, capabilities none, no_new_privs");
   line("root inside", "capabilities " + capability_text(plan.root_capabilities));
-  line("seccomp", plan.allow_ptrace ? "allowlist, ptrace inside allowed" : "allowlist");
+  line("seccomp", describe_filter({.allow_ptrace = plan.allow_ptrace}));
   for (const auto& rule : plan.landlock) {
     line("landlock", rule.path + ": " + std::string(access_text(rule.access)));
   }
