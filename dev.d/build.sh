@@ -10,7 +10,8 @@ Builds a preset into build/PRESET: the named targets, or everything. The release
 build/release/bin/atoll and build/release/libexec/atoll/{atoll-launcher,atoll-agent,atoll-attack}.
 
 presets: release (default), dev, asan, tsan, fuzz, tidy, gcc
-targets: those of CMake, and the groups tests, tests_unit (…_conformance and so on), headers, fuzzers
+targets: those of CMake, and the groups tests, tests_unit (…_conformance and so on), headers, fuzzers;
+         package makes the Debian package (deploy/deb), build/PRESET/atoll_VERSION_amd64.deb
 TEXT
 }
 
@@ -25,6 +26,9 @@ verb_build() {
     release) ;;
     *) ensure_packages test || return ;;
   esac
+  if [[ " $* " == *" package "* ]]; then
+    ensure_packages package || return
+  fi
   build "$preset" "$@"
 }
 
@@ -51,7 +55,7 @@ build() {
 # Ninja runs CMake again when a CMakeLists.txt changes; it cannot see changed presets or a folder that is new.
 configure() {
   local preset=$1 tree="$ROOT/build/$1" shape
-  shape=$(cd "$ROOT" && { cat CMakePresets.json && find src agent tests bench -name CMakeLists.txt | sort; } | cksum)
+  shape=$(cd "$ROOT" && { cat CMakePresets.json && find src agent tests bench deploy -name CMakeLists.txt | sort; } | cksum)
   if [[ -f $tree/build.ninja && $(cat "$tree/.shape" 2>/dev/null) == "$shape" ]]; then
     return 0
   fi

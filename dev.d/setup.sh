@@ -16,6 +16,7 @@ packages_of() {
       echo qemu-system-x86 busybox-static kmod e2fsprogs btrfs-progs procps psmisc git iproute2 libcap2-bin \
         python3 util-linux mount passwd
       ;;
+    package) echo dpkg-dev file ;;
     lint) echo clang-format-19 clang-tidy-19 ;;
     bench) echo nginx-light wrk procps curl jq ;;
     *) return 1 ;;
@@ -26,7 +27,7 @@ help_setup() {
   cat <<'TEXT'
 usage: ./dev setup [SET…]
 
-Installs the Debian packages of the named sets: build, test, vm, lint, bench (default: build test lint).
+Installs the Debian packages of the named sets: build, test, vm, package, lint, bench (default: build test lint).
 Does nothing, in an instant, when they are all there. Needs root or sudo only when something is missing.
 Starts no service. The other verbs call it themselves.
 TEXT
@@ -37,7 +38,7 @@ verb_setup() {
   [[ $# -gt 0 ]] || set -- build test lint
   for set in "$@"; do
     packages_of "$set" >/dev/null || {
-      complain "no set '$set': there are build, test, vm, lint, bench"
+      complain "no set '$set': there are build, test, vm, package, lint, bench"
       return 2
     }
   done

@@ -75,6 +75,7 @@ test_default() {
 test_full() {
   local label program
   test_default
+  ensure_packages package && build_step release package
   for label in faults_full vm_full; do
     suite asan "$label" 1
   done

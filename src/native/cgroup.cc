@@ -134,6 +134,36 @@ Result<> remove_group(int parent, const std::string& name, Micros give_up) {
   }
 }
 
+// Both that no sandbox goes without.
+bool names_memory_and_pids(const Result<std::string>& controllers) {
+  return controllers && contains_word(*controllers, "memory") &&
+         contains_word(*controllers, "pids");
+}
+
+bool is_delegated(const std::string& group) {
+  char value[4];
+  return getxattr(group.c_str(), "user.delegate", value, sizeof value) == 1 ||
+         getxattr(group.c_str(), "trusted.delegate", value, sizeof value) == 1;
+}
+
+// Where sandboxes go in the tree of version 2 that is mounted at `top`.
+std::string unified_base(const std::string& top) {
+  std::string own = top + own_place("");
+  // An earlier launcher has stepped down, and us with it: see open().
+  if (own.ends_with(std::string("/") + kSupervisor)) own.resize(own.rfind('/'));
+  // Somebody has said that it is ours; and root may use everything.
+  if (is_delegated(own)) return own;
+  if (geteuid() == 0) return top;
+  // What we may write: our own group, or one above. Best is one where nobody has to step down.
+  for (std::string group = own; group.size() > top.size(); group.resize(group.rfind('/'))) {
+    if (!is_writable(group + "/cgroup.procs") || !is_writable(group)) break;
+    const auto members = os::read_file(AT_FDCWD, group + "/cgroup.procs", 1 << 20);
+    const auto given = os::read_file(AT_FDCWD, group + "/cgroup.subtree_control", 4096);
+    if (names_memory_and_pids(given) || (members && members->empty())) return group;
+  }
+  return own;
+}
+
 std::string decimal(uint64_t value) { return std::to_string(value); }
 
 }  // namespace
@@ -184,19 +214,13 @@ CgroupSlice CgroupSlice::probe() {
     slice.reason_ = "no cgroup file system is mounted";
     return slice;
   }
-  // A place of our own that was delegated to us, or the top.
-  const std::string own = unified->path + own_place("");
-  char delegated[4];
-  const bool is_ours = getxattr(own.c_str(), "user.delegate", delegated, sizeof delegated) == 1 ||
-                       getxattr(own.c_str(), "trusted.delegate", delegated, sizeof delegated) == 1;
-  const std::string base = is_ours && own != unified->path ? own : unified->path;
+  const std::string base = unified_base(unified->path);
   const auto controllers = os::read_file(AT_FDCWD, base + "/cgroup.controllers", 4096);
   if (!is_writable(base) || !is_writable(base + "/cgroup.subtree_control")) {
     slice.reason_ = "the cgroup " + base + " is not delegated to this user";
     return slice;
   }
-  if (!controllers || !contains_word(*controllers, "memory") ||
-      !contains_word(*controllers, "pids")) {
+  if (!names_memory_and_pids(controllers)) {
     slice.reason_ = "the controllers memory and pids are not available in " + base;
     return slice;
   }
@@ -216,13 +240,13 @@ CgroupSlice CgroupSlice::as_told(CgroupVersion version, uint8_t roles) {
 }
 
 Result<> CgroupSlice::open() {
+  std::string wanted = "+memory +pids";
+  if ((roles_ & kRoleCpu) != 0) wanted += " +cpu";
+  if (!cpuset_.empty()) wanted += " +cpuset";
   for (auto& tree : trees_) {
     const std::string base = tree.path.substr(0, tree.path.rfind('/'));
     if (version_ == CgroupVersion::v2) {
       TRY(auto top, os::open_at(AT_FDCWD, base, O_RDONLY | O_DIRECTORY));
-      std::string wanted = "+memory +pids";
-      if ((roles_ & kRoleCpu) != 0) wanted += " +cpu";
-      if (!cpuset_.empty()) wanted += " +cpuset";
       auto handed = write_value(top.get(), "cgroup.subtree_control", wanted);
       if (!handed && handed.error().os_errno() == EBUSY) {
         // Processes and controllers cannot share a group: we step down, as do those beside us.
@@ -240,9 +264,6 @@ Result<> CgroupSlice::open() {
     }
     TRY(tree.slice, os::open_at(AT_FDCWD, tree.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     if (version_ == CgroupVersion::v2) {
-      std::string wanted = "+memory +pids";
-      if ((roles_ & kRoleCpu) != 0) wanted += " +cpu";
-      if (!cpuset_.empty()) wanted += " +cpuset";
       TRY_OK(write_value(tree.slice.get(), "cgroup.subtree_control", wanted));
     }
   }

@@ -43,16 +43,20 @@ uint64_t all_namespaces(LayerSet without) {
   return flags;
 }
 
-std::vector<PlannedLimit> limits_of(const BoxRequest& request, Authority authority) {
+std::vector<PlannedLimit> limits_of(const BoxRequest& request, Authority authority,
+                                    const CgroupLimits& cgroup) {
   const uint64_t files = request.open_files > 0 ? request.open_files : kDefaultOpenFiles;
   std::vector<PlannedLimit> limits{
       {RLIMIT_CORE, 0},   {RLIMIT_NOFILE, files},    {RLIMIT_MEMLOCK, 8ULL << 20}, {RLIMIT_NICE, 0},
       {RLIMIT_RTPRIO, 0}, {RLIMIT_SIGPENDING, 4096}, {RLIMIT_MSGQUEUE, 819'200},
   };
-  if (authority == Authority::rootless) {
+  // What no cgroup bounds. With one these would only be in the way: of `reason: oom`, of a resize.
+  if (authority == Authority::rootless && cgroup.pids == 0) {
     // The kernel counts processes per user namespace, so this bounds the sandbox and nobody else.
     limits.push_back({RLIMIT_NPROC, request.pids > 0 ? request.pids : kDefaultPids});
-    if (request.memory_bytes > 0) limits.push_back({RLIMIT_DATA, request.memory_bytes});
+  }
+  if (authority == Authority::rootless && cgroup.memory_bytes == 0 && request.memory_bytes > 0) {
+    limits.push_back({RLIMIT_DATA, request.memory_bytes});
   }
   return limits;
 }
@@ -74,8 +78,6 @@ Result<Plan> make_plan(const std::string& id, const BoxRequest& request, const H
     plan.root_capabilities = kRootCapabilities;
     plan.agent_capabilities |= kRootCapabilities;
   }
-  plan.rlimits = limits_of(request, authority);
-
   if (request.memory_bytes > 0 && request.memory_bytes < kSmallestMemory) {
     return Error(Code::invalid_argument, "a sandbox needs at least 8 MiB of memory");
   }
@@ -99,6 +101,7 @@ Result<Plan> make_plan(const std::string& id, const BoxRequest& request, const H
       plan.cgroup.cpu_weight = request.cpu_weight;
     }
   }
+  plan.rlimits = limits_of(request, authority, plan.cgroup);
   plan.disk_bytes = request.disk_bytes > 0 ? request.disk_bytes : kDefaultDisk;
   // Files live in memory. Where no cgroup counts them as such, a limit on memory bounds them too.
   if (plan.cgroup.memory_bytes == 0 && request.memory_bytes > 0) {

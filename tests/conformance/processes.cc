@@ -75,11 +75,12 @@ void used_cpu_time_is_told(DriverWorld& world) {
   Box box(world);
 
   const auto busy = box.probe({"spin", "200"}).status;
-  const auto idle = box.exec({"sleep", "0.1"}).status;
+  const auto idle = box.exec({"sleep", "1"}).status;
 
   EXPECT_GE(busy.usage.cpu_user + busy.usage.cpu_system, 190ms);
   EXPECT_LT(busy.usage.cpu_user + busy.usage.cpu_system, 2s);
-  EXPECT_LT(idle.usage.cpu_user + idle.usage.cpu_system, 90ms);
+  // Starting it costs something, a tenth of a second in a guest without KVM; waiting costs nothing.
+  EXPECT_LT(idle.usage.cpu_user + idle.usage.cpu_system, 500ms);
 }
 
 void peak_memory_is_told(DriverWorld& world) {

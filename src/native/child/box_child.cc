@@ -91,7 +91,10 @@ ATOLL_IN_CHILD bool map_ourselves(const BoxLaunch& launch) {
   map_line(line, kUserId, launch.outer_user);
   if (!write_text("/proc/self/uid_map", line)) return false;
   map_line(line, kUserId, launch.outer_group);
-  return write_text("/proc/self/gid_map", line);
+  if (!write_text("/proc/self/gid_map", line)) return false;
+  // Counted for the caller, too, who has 128 on most hosts: without a bound of its own one sandbox
+  // takes them all.
+  return write_text("/proc/sys/user/max_inotify_instances", "32");
 }
 
 ATOLL_IN_CHILD bool join_cgroups(const BoxLaunch& launch) {

@@ -267,6 +267,8 @@ Result<MadeBox> BoxMaker::make(BoxOrder order) {
     launch.seccomp = &program;
   }
 
+  // Without root's rights the agent is who we are, and nothing can be given to anybody else.
+  const uid_t agent_outside = support_.rootless ? geteuid() : launch.first_id;
   Fd processors;
   if (order.request.dedicated_cpus > 0) {
     TRY(const auto taken, processors_.take(order.id, order.request.dedicated_cpus));
@@ -274,7 +276,7 @@ Result<MadeBox> BoxMaker::make(BoxOrder order) {
   }
   if (plan.cgroup_version != CgroupVersion::none) {
     TRY(processors, processors_.join(order.id));
-    TRY(box.cgroups, BoxCgroups::create(cgroups_, order.id, launch.first_id));
+    TRY(box.cgroups, BoxCgroups::create(cgroups_, order.id, agent_outside));
   }
   const auto start = [&]() -> Result<> {
     BoxFacts facts = facts_of(plan);
@@ -310,7 +312,7 @@ Result<MadeBox> BoxMaker::make(BoxOrder order) {
     box.agent.pidfd = std::move(started.pidfd);
     // No command can run yet: the way to the agent is not open to anybody before we answer.
     if (box.cgroups) {
-      TRY_OK(box.cgroups.finish(launch.first_id));
+      TRY_OK(box.cgroups.finish(agent_outside));
       TRY_OK(box.cgroups.set_limits(plan.cgroup));
       TRY_OK(processors_.pin(order.id));
     }
