@@ -48,36 +48,4 @@ bool is_sandbox_id(std::string_view text) {
          std::ranges::all_of(text, is_lower_or_digit);
 }
 
-std::string make_request_id() { return "req" + random_name(16); }
-
-std::string make_trace_id() {
-  std::array<uint8_t, 16> bytes;
-  fill_random(bytes);
-  return to_hex(bytes);
-}
-
-Result<> check_sandbox_name(std::string_view name) {
-  const bool shaped =
-      !name.empty() && name.size() <= 63 && name.front() != '-' && name.back() != '-' &&
-      std::ranges::all_of(name, [](char c) { return is_lower_or_digit(c) || c == '-'; });
-  if (!shaped) {
-    return Error(Code::invalid_argument,
-                 "a name has 1 to 63 of a-z, 0-9 and '-', and no '-' at its ends");
-  }
-  if (is_sandbox_id(name))
-    return Error(Code::invalid_argument, "a name must not look like a sandbox id");
-  return {};
-}
-
-std::string to_hex(std::span<const uint8_t> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  text.reserve(bytes.size() * 2);
-  for (const uint8_t byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
-
 }  // namespace atl
