@@ -104,7 +104,8 @@ Result<Plan> make_plan(const std::string& id, const BoxRequest& request, const H
   plan.rlimits = limits_of(request, authority, plan.cgroup);
   plan.disk_bytes = request.disk_bytes > 0 ? request.disk_bytes : kDefaultDisk;
   // Files live in memory. Where no cgroup counts them as such, a limit on memory bounds them too.
-  if (plan.cgroup.memory_bytes == 0 && request.memory_bytes > 0) {
+  if (authority == Authority::rootless && plan.cgroup.memory_bytes == 0 &&
+      request.memory_bytes > 0) {
     plan.disk_bytes = std::min(plan.disk_bytes, request.memory_bytes);
   }
   plan.inodes = std::max<uint64_t>(plan.disk_bytes / kBytesPerInode, 1024);
