@@ -27,7 +27,7 @@ uint64_t host_memory() {
 }  // namespace
 
 ProcFiles::ProcFiles(Fd directory, uint64_t memory_bytes, uint32_t processors, Look look)
-    : directory_(std::move(directory)), look_(std::move(look)), born_(now()), last_look_(born_) {
+    : directory_(std::move(directory)), look_(std::move(look)), last_look_(now()) {
   if (!directory_) return;
   for (size_t i = 0; i < kFiles; ++i) {
     // Never made here: where the launcher has put none, the kernel's are seen.
@@ -41,7 +41,10 @@ ProcFiles::ProcFiles(Fd directory, uint64_t memory_bytes, uint32_t processors, L
   const uint64_t host = host_memory();
   memory_bytes_ = memory_bytes > 0 && (host == 0 || memory_bytes < host) ? memory_bytes : host;
   processors_.processors = std::clamp<uint32_t>(processors, 1, native::kMostProcessors);
-  processors_.born_at_s = system_clock().wall().time_since_epoch().count() / 1000;
+  // The kernel counts the start of each process from its own boot, whatever we say here; ps and top
+  // put the two together.
+  processors_.booted_at_s = system_clock().wall().time_since_epoch().count() / 1000 -
+                            std::chrono::duration_cast<std::chrono::seconds>(now()).count();
   refresh();
   arm();
 }
@@ -93,7 +96,7 @@ void ProcFiles::write() {
   load_.add(passed, std::min(busy, static_cast<double>(processors_.processors)));
 
   auto& use = processors_;
-  use.up = moment - born_;
+  use.up = moment;
   use.user = used_.user();
   use.system = used_.system();
   use.idle = std::max(use.idle, use.up * use.processors - use.user - use.system);

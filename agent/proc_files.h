@@ -55,7 +55,6 @@ class ProcFiles final {
   uint64_t memory_bytes_ = 0;
   Look look_;
   RefreshPace pace_;
-  Micros born_;
   Micros last_look_;
   SplitTime used_;
   LoadAverage load_;

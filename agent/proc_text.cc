@@ -108,7 +108,7 @@ std::string stat_text(const ProcessorUse& use) {
   }
   const size_t intr = text.size() + std::string_view("intr 0").size();
   append(text, "intr 0\nctxt %llu\nbtime %lld\nprocesses %llu\n", static_cast<Number>(use.switches),
-         static_cast<long long>(use.born_at_s), static_cast<Number>(use.forks));
+         static_cast<long long>(use.booted_at_s), static_cast<Number>(use.forks));
   append(text, "procs_running %llu\nprocs_blocked 0\n", static_cast<Number>(use.running));
   append(text, "softirq 0 0 0 0 0 0 0 0 0 0 0\n");
   // The kernel's line of interrupts is as long as there are kinds of them.

@@ -24,12 +24,12 @@ struct MemoryUse {
 };
 std::string meminfo_text(const MemoryUse& memory);
 
-// Since the sandbox's birth.
+// What the sandbox used, on a machine that is as old as the host.
 struct ProcessorUse {
   Micros up{0};
   Micros user{0}, system{0}, idle{0};  // of all processors together
   uint32_t processors = 1;
-  int64_t born_at_s = 0;  // wall time
+  int64_t booted_at_s = 0;  // wall time
   uint64_t switches = 0;
   uint64_t forks = 0;
   uint64_t running = 1;

@@ -44,7 +44,7 @@ ProcessorUse two_processors() {
   use.user = Millis(3010);
   use.system = Millis(1000);
   use.idle = Millis(15990);
-  use.born_at_s = 1'700'000'000;
+  use.booted_at_s = 1'700'000'000;
   return use;
 }
 

@@ -1,5 +1,6 @@
 #include "guest/agent_connection.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/bytes.h"
@@ -9,7 +10,9 @@
 namespace atl::guest {
 namespace {
 
-constexpr size_t kReadAtOnce = 512 * 1024;
+// Most sandboxes say little, and there are thousands; one that fills the buffer gets a larger one.
+constexpr size_t kReadAtFirst = 16 * 1024;
+constexpr size_t kReadAtMost = 512 * 1024;
 constexpr auto kAnswerPatience = std::chrono::seconds(60);
 constexpr auto kHelloPatience = std::chrono::seconds(10);
 
@@ -57,11 +60,13 @@ void AgentConnection::close() {
 Task<> AgentConnection::read_loop() {
   // Held while it runs: whoever drops the connection closes it first, which ends the loop.
   const auto self = shared_from_this();
+  size_t room = kReadAtFirst;
   while (open_) {
-    char* const space = in_.prepare(kReadAtOnce);
-    auto got = co_await stream_->read_some(space, kReadAtOnce);
+    char* const space = in_.prepare(room);
+    auto got = co_await stream_->read_some(space, room);
     if (!got || *got == 0) break;
     in_.commit(*got);
+    if (*got == room) room = std::min(room * 4, kReadAtMost);
     bool broken = false;
     for (;;) {
       auto frame = in_.next();

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 import unittest
 
 from live import ATOLL, census
@@ -131,9 +132,12 @@ print(row()[0] + row()[2] - before[0] - before[2])
 
 
 class Time(InABox):
-    def test_uptime_is_the_sandboxs_own(self):
+    def test_uptime_and_start_times_fit_together(self):
         self.assertIn("load average:", self.told("uptime"))
-        self.assertLess(float(self.told("cat", "/proc/uptime").split()[0]), 60)
+        # As old as the kernel that counts the processes' start times.
+        self.assertAlmostEqual(float(self.told("cat", "/proc/uptime").split()[0]), time.clock_gettime(time.CLOCK_BOOTTIME),
+                               delta=60)
+        self.assertLess(int(self.told("sh", "-c", "ps -o etimes= -p $$")), 60)
 
     def test_uptime_moves_for_a_reader_that_comes_back(self):
         code = """
