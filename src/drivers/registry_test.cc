@@ -14,7 +14,7 @@ TEST(Registry, NamesAreUniqueAndTheStrongestComesFirst) {
     EXPECT_FALSE(entry.summary.empty());
   }
 
-  EXPECT_EQ(all().front().name, "subprocess");
+  EXPECT_EQ(all().front().name, "native");
   EXPECT_EQ(all().back().name, "local") << "no isolation is the last resort";
 }
 
