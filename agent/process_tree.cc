@@ -39,6 +39,8 @@ std::set<pid_t> members_of(pid_t root, const std::string& mark) {
   return members;
 }
 
+// Nobody forks with a deadly signal pending, but a fork that was under way when we stopped its
+// maker may still bring a child: only a look after the kill tells that nobody is left.
 template <typename Find>
 void stop_then_kill(Find find) {
   std::set<pid_t> stopped;
@@ -50,7 +52,10 @@ void stop_then_kill(Find find) {
         news = true;
       }
     }
-    if (!news) break;
+    if (news) continue;
+    for (const pid_t pid : stopped) kill(pid, SIGKILL);
+    const auto left = find();
+    if (std::ranges::includes(stopped, left)) return;
   }
   for (const pid_t pid : stopped) kill(pid, SIGKILL);
 }
