@@ -77,7 +77,7 @@ Result<std::string> plain(const std::string& path, const std::string& workspace)
     }
   }
   std::string out;
-  for (const auto& part : kept) out += "/" + part;
+  for (const auto& part : kept) out.append("/").append(part);
   return out.empty() ? "/" : out;
 }
 

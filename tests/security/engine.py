@@ -82,13 +82,14 @@ def weakened(host, libexec, without):
 class Engine:
     """`without`: the layers that the test build of launcher and agent leaves out."""
 
+    popen = {}  # as whom the daemon and `atoll run` are started
+
     def __init__(self, host, driver, atoll, libexec, without=(), user=None):
         self.host, self.driver, self.atoll = host, driver, atoll
         self.place = f"atoll-swap-{host.token}"  # what the file API is asked for is in there
         self.environment = {"ATOLL_LIBEXEC": weakened(host, libexec, without) if without else os.path.abspath(libexec)}
         self.boxes = []
         self.daemon = Daemon(atoll=atoll)
-        self.popen = {}
         if user is not None:
             os.chown(self.daemon.directory, user, user)
             self.popen = {"user": user, "group": user, "extra_groups": []}
@@ -163,6 +164,7 @@ class Engine:
     # One attack.
 
     def play(self, attack):
+        self.host.forget()
         try:
             verdict = getattr(self, f"play_{attack['setting']}")(attack)
         except Refused as refused:

@@ -224,6 +224,11 @@ class Host:
         return subprocess.run([sys.executable, "-c", code], user=uid, group=uid, extra_groups=[], cwd="/",
                               timeout=20).returncode == 0
 
+    def forget(self):
+        """What an earlier attack, or its control, left where the next one looks for its own."""
+        if self.in_outside("written"):
+            os.unlink(self.path("outside", "written"))
+
     def evidence(self, attack, reached):
         """What the host itself sees of it: text, or "" if nothing. What was done is undone."""
         if attack == "signal_victim":
