@@ -1,21 +1,25 @@
 #include "app/state_directory.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
 
 #include "base/text.h"
 #include "cli/target.h"
 #include "crypto/api_key.h"
 #include "os/file.h"
+#include "os/process.h"
 
 namespace atl::app {
 namespace {
 
+constexpr auto kDyingPatience = std::chrono::seconds(2);
 constexpr const char* kLock = "lock";
 constexpr const char* kDatabase = "atoll.db";
 constexpr size_t kLargestKey = 4'096;
@@ -55,10 +59,18 @@ Result<Fd> open_directory(const std::string& path, const DaemonUser& user) {
 
 Result<Fd> take_lock(int directory, const std::string& path) {
   TRY(auto lock, os::open_at(directory, kLock, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+  const auto give_up = std::chrono::steady_clock::now() + kDyingPatience;
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return os_error("locking", path);
     char pid[32] = {};
     const ssize_t length = pread(lock.get(), pid, sizeof pid - 1, 0);
+    // A daemon that was killed while it started a program holds its lock until that program runs.
+    const auto holder = os::find_process(static_cast<pid_t>(std::strtol(pid, nullptr, 10)));
+    const bool is_dead = !holder || holder->state == 'Z';
+    if (is_dead && std::chrono::steady_clock::now() < give_up) {
+      poll(nullptr, 0, 10);
+      continue;
+    }
     return Error(Code::conflict, "another daemon uses " + path +
                                      (length > 0 ? " (pid " + to_printable(pid) + ")" : ""))
         .with_hint("talk to it with: atoll ps --state " + path +
