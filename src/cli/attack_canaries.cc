@@ -110,6 +110,7 @@ Result<Started> start(const std::string& program, const char* argument, uid_t us
   if (pipe2(out, O_CLOEXEC) != 0) return os_error("making a pipe");
   Fd out_read(out[0]), out_write(out[1]);
   std::vector<char*> variables;
+  variables.reserve(environment.size() + 1);
   for (const auto& entry : environment) variables.push_back(const_cast<char*>(entry.c_str()));
   variables.push_back(nullptr);
   char* const arguments[] = {const_cast<char*>(program.c_str()), const_cast<char*>(argument),
