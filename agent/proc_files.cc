@@ -15,7 +15,7 @@
 namespace atl::agent {
 namespace {
 
-constexpr const char* kNames[] = {"meminfo", "stat", "uptime", "loadavg"};
+constexpr const char* kNames[] = {"meminfo", "stat", "loadavg"};
 
 Micros now() { return system_clock().boot(); }
 
@@ -112,7 +112,6 @@ void ProcFiles::write() {
   usage.memory.total = memory_bytes_;
   put(kMeminfo, meminfo_text(usage.memory));
   put(kStat, stat_text(use));
-  put(kUptime, uptime_text(use));
   put(kLoadavg, loadavg_text(load_, use));
 }
 

@@ -1,5 +1,5 @@
 // The files of /proc that tell how large and how busy the machine is (here, the sandbox): meminfo,
-// stat, uptime and loadavg. cpuinfo never changes; the launcher has written it.
+// stat and loadavg. cpuinfo never changes; the launcher has written it.
 //
 // The launcher has put empty files over the kernel's; the guest reads them, and only the agent can
 // write them, in place. A reader never waits: what it finds was written when a command last began
@@ -46,7 +46,7 @@ class ProcFiles final {
   void write();
   void arm();
 
-  enum File : size_t { kMeminfo, kStat, kUptime, kLoadavg, kFiles };
+  enum File : size_t { kMeminfo, kStat, kLoadavg, kFiles };
   void put(File file, const std::string& text);
 
   Fd directory_;

@@ -22,7 +22,6 @@ constexpr double kMinutes[3] = {1, 5, 15};
 
 // Who reads to the end reads twice, and a text that has grown in between has a tail of its own.
 constexpr size_t kStep = 512;
-constexpr size_t kUptimeLength = 32;
 constexpr size_t kLoadavgLength = 48;
 
 std::string padded(std::string line, size_t length) {
@@ -117,15 +116,6 @@ std::string stat_text(const ProcessorUse& use) {
     slack -= std::min<size_t>(slack, 2);
   }
   return text;
-}
-
-std::string uptime_text(const ProcessorUse& use) {
-  std::string text;
-  const auto hundredths = [](Micros time) { return static_cast<long long>(time.count() / kTick); };
-  const long long up = hundredths(use.up);
-  const long long idle = hundredths(use.idle);
-  append(text, "%lld.%02lld %lld.%02lld\n", up / 100, up % 100, idle / 100, idle % 100);
-  return padded(std::move(text), kUptimeLength);
 }
 
 void LoadAverage::add(Micros passed, double busy) {

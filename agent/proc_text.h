@@ -1,4 +1,4 @@
-// The text of /proc/meminfo, stat, uptime and loadavg, from numbers; no I/O.
+// The text of /proc/meminfo, stat and loadavg, from numbers; no I/O.
 //
 // The kernel's own layout: procps, libuv, the JVM and many scripts parse it by column or by line.
 #pragma once
@@ -38,7 +38,6 @@ struct ProcessorUse {
 };
 // The use is spread evenly over the processors.
 std::string stat_text(const ProcessorUse& use);
-std::string uptime_text(const ProcessorUse& use);
 
 // How many processors were busy, averaged over 1, 5 and 15 minutes with exponential decay. Samples
 // may come at any distance: what was between two of them is taken as even.

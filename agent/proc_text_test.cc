@@ -129,16 +129,11 @@ TEST(ProcText, KeepsItsLengthWhileTimePasses) {
   busy.add(std::chrono::hours(1), 16);
 
   EXPECT_EQ(stat_text(later).size(), stat_text(two_processors()).size());
-  EXPECT_EQ(uptime_text(later).size(), uptime_text(two_processors()).size());
   EXPECT_EQ(loadavg_text(busy, later).size(), loadavg_text(idle, two_processors()).size());
 }
 
 TEST(Stat, TellsWhenTheSandboxWasBorn) {
   EXPECT_THAT(stat_text(two_processors()), HasSubstr("\nbtime 1700000000\n"));
-}
-
-TEST(Uptime, IsTheSandboxsOwn) {
-  EXPECT_THAT(uptime_text(two_processors()), testing::MatchesRegex("10.00 15.99 *\n"));
 }
 
 TEST(Loadavg, NearsTheNumberOfBusyProcessors) {

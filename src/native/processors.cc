@@ -97,7 +97,8 @@ ProcessorSet Processors::shared() const {
     while (const dirent* entry = stream ? readdir(stream.get()) : nullptr) {
       const std::string name = entry->d_name;
       if (!name.starts_with("sbx")) continue;
-      const auto text = read_line(slice + "/" + name + "/cpuset.cpus");
+      std::string path = slice;
+      const auto text = read_line(path.append("/").append(name).append("/cpuset.cpus"));
       const auto taken = text ? parse_processors(*text) : Result<ProcessorSet>(ProcessorSet());
       for (const int processor : taken ? *taken : ProcessorSet()) rest.erase(processor);
     }

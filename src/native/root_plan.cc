@@ -28,9 +28,10 @@ constexpr struct {
 
 // Ours, so that they tell of the sandbox and not of the host. The agent writes them, but for the
 // first, which never changes.
-constexpr const char* kTold[] = {"cpuinfo", "meminfo", "stat", "uptime", "loadavg"};
-// Harmless, and programs look for them; links lead to the process's own entries.
-constexpr const char* kLeftOpen[] = {"filesystems", "version"};
+constexpr const char* kTold[] = {"cpuinfo", "meminfo", "stat", "loadavg"};
+// Harmless, and programs look for them; links lead to the process's own entries. Uptime is what
+// every clock tells, and ps and top compare it with the kernel's own start times.
+constexpr const char* kLeftOpen[] = {"filesystems", "version", "uptime"};
 
 class RootPlanner final {
  public:
@@ -329,6 +330,7 @@ class RootPlanner final {
       int slot;
     };
     std::vector<Placed> placed;
+    placed.reserve(request_.directories.size());
     int slot = request_.has_root ? 1 : 0;
     for (const auto& wanted : request_.directories) placed.push_back({&wanted, slot++});
     // What lies above is there before what lies below.

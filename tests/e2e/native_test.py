@@ -139,18 +139,6 @@ class Time(InABox):
                                delta=60)
         self.assertLess(int(self.told("sh", "-c", "ps -o etimes= -p $$")), 60)
 
-    def test_uptime_moves_for_a_reader_that_comes_back(self):
-        code = """
-import time
-def up():
-    return float(open("/proc/uptime").read().split()[0])
-first, begun = up(), time.monotonic()
-while up() < first + 2 and time.monotonic() < begun + 20:
-    time.sleep(0.2)
-print(time.monotonic() - begun)
-"""
-        self.assertLess(float(self.python(code)), 4)
-
     def test_load_average_follows_the_work(self):
         code = """
 import time
@@ -176,7 +164,7 @@ class Tools(InABox):
         self.assertRegex(text, r"\d+ running")
 
     def test_a_guest_cannot_write_them(self):
-        for name in ("meminfo", "cpuinfo", "stat", "uptime", "loadavg"):
+        for name in ("meminfo", "cpuinfo", "stat", "loadavg"):
             done = box("sh", "-c", f"echo x > /proc/{name}")
             self.assertNotEqual(done.returncode, 0, name)
 

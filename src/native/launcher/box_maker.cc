@@ -194,7 +194,7 @@ Result<std::vector<Fd>> BoxMaker::detach(const BoxOrder& order, const IdRange& i
       const uint32_t inside = ids.base() + (is_root ? 0 : kUserId);
       TRY(const auto single, make_user_namespace({owner, inside, 1}, {group, inside, 1}, ids.base(),
                                                  FurtherNamespaces::none));
-      const auto mapped = idmap(tree.get(), single, is_root ? "(the root)" : "");
+      auto mapped = idmap(tree.get(), single, is_root ? "(the root)" : "");
       // Without it a read-only directory shows what everybody may read.
       if (!mapped && shown != ShownAs::ro) return std::move(mapped).error();
     }
