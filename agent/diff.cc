@@ -68,7 +68,8 @@ Result<std::string> plain(const std::string& path, const std::string& workspace)
     return Error(Code::invalid_argument, "a path is shorter than 4,096 bytes and has no NUL byte");
   }
   std::vector<std::string> kept;
-  for (auto& part : split(path.front() == '/' ? path : workspace + "/" + path, '/')) {
+  const std::string whole = path.front() == '/' ? path : workspace + "/" + path;
+  for (auto& part : split(whole, '/')) {
     if (part.empty() || part == ".") continue;
     if (part != "..") {
       kept.push_back(std::move(part));

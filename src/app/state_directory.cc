@@ -57,24 +57,25 @@ Result<Fd> open_directory(const std::string& path, const DaemonUser& user) {
   return directory;
 }
 
+Error in_use(const std::string& path, const std::string& pid) {
+  return Error(Code::conflict, "another daemon uses " + path +
+                                   (pid.empty() ? "" : " (pid " + to_printable(pid) + ")"))
+      .with_hint("talk to it with: atoll ps --state " + path +
+                 "   stop it with: atoll down --state " + path);
+}
+
 Result<Fd> take_lock(int directory, const std::string& path) {
   TRY(auto lock, os::open_at(directory, kLock, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
   const auto give_up = std::chrono::steady_clock::now() + kDyingPatience;
   while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return os_error("locking", path);
     char pid[32] = {};
-    const ssize_t length = pread(lock.get(), pid, sizeof pid - 1, 0);
+    static_cast<void>(pread(lock.get(), pid, sizeof pid - 1, 0));
     // A daemon that was killed while it started a program holds its lock until that program runs.
     const auto holder = os::find_process(static_cast<pid_t>(std::strtol(pid, nullptr, 10)));
     const bool is_dead = !holder || holder->state == 'Z';
-    if (is_dead && std::chrono::steady_clock::now() < give_up) {
-      poll(nullptr, 0, 10);
-      continue;
-    }
-    return Error(Code::conflict, "another daemon uses " + path +
-                                     (length > 0 ? " (pid " + to_printable(pid) + ")" : ""))
-        .with_hint("talk to it with: atoll ps --state " + path +
-                   "   stop it with: atoll down --state " + path);
+    if (!is_dead || std::chrono::steady_clock::now() > give_up) return in_use(path, pid);
+    poll(nullptr, 0, 10);
   }
   const std::string pid = std::to_string(getpid());
   if (ftruncate(lock.get(), 0) != 0) return os_error("writing the lock of", path);

@@ -92,7 +92,9 @@ class TreeWriter final {
 
   size_t put(const Fragment& fragment) {
     if (fragment.size() == 1) {
-      for (size_t at = backwards_.size(); at-- > 0 && distance(at) < kShareWithin;) {
+      for (size_t above = backwards_.size(); above > 0; --above) {
+        const size_t at = above - 1;
+        if (distance(at) >= kShareWithin) break;
         if (same(backwards_[at], fragment.front())) return at;
       }
     }

@@ -89,8 +89,9 @@ bool kernel_knows(const std::string& file_system) {
 }
 
 bool is_module(const std::string& kernel, const std::string& path) {
+  const std::string module = "/lib/modules/" + kernel + "/kernel/" + path;
   for (const char* ending : {".ko", ".ko.xz", ".ko.zst", ".ko.gz"}) {
-    if (exists("/lib/modules/" + kernel + "/kernel/" + path + ending)) return true;
+    if (exists(module + ending)) return true;
   }
   return false;
 }

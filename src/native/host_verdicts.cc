@@ -313,6 +313,7 @@ HostCheck storage_pool(const HostFacts& facts) {
                   "disk limits for files that outlive memory; without it they are in memory",
                   ""};
   std::vector<std::string> parts;
+  parts.reserve(facts.quotas.size());
   for (const auto& place : facts.quotas)
     parts.push_back(place.path + " (" + place.file_system + ")");
   if (!parts.empty()) {

@@ -82,7 +82,7 @@ class LaunchedSandbox final : public Sandbox {
     co_return co_await launcher_.resume(id_);
   }
   Task<> resize(Resources resources) override {
-    if (!boxed_) co_return co_await Sandbox::resize(std::move(resources));
+    if (!boxed_) co_return co_await Sandbox::resize(resources);
     if (resources.disk_mb) {
       co_return Error(Code::unsupported, "the disk of a running sandbox cannot be resized");
     }

@@ -95,7 +95,9 @@ class Restart(unittest.TestCase):
 
     def test_a_second_launcher_waits_for_one_that_lost_its_keeper(self):
         launcher = self.daemon.launcher()
-        os.kill(self.daemon.keepers()[0], signal.SIGKILL)
+        keeper = self.daemon.keepers()[0]
+        os.kill(keeper, signal.SIGKILL)
+        wait_until(lambda: not is_alive(keeper), "the keeper is dead")
         # What a daemon does that comes while the socket is not there, which is so for a moment after every start.
         run = os.open(os.path.join(self.daemon.state, "run"), os.O_RDONLY | os.O_DIRECTORY)
         self.addCleanup(os.close, run)

@@ -141,7 +141,8 @@ ATOLL_IN_CHILD int set_options(int context, const char* options) {
   while (*options != 0) {
     const char* comma = strchr(options, ',');
     const size_t length = comma == nullptr ? strlen(options) : static_cast<size_t>(comma - options);
-    const char* equals = static_cast<const char*>(memchr(options, '=', length));
+    const char* equals = strchr(options, '=');
+    if (equals != nullptr && equals >= options + length) equals = nullptr;
     const size_t key_length = equals == nullptr ? length : static_cast<size_t>(equals - options);
     const size_t value_length = equals == nullptr ? 0 : length - key_length - 1;
     if (key_length >= sizeof key || value_length >= sizeof value) {
