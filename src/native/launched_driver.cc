@@ -373,6 +373,30 @@ class LaunchedDriver final : public Driver {
 
 }  // namespace
 
+LaunchedDriverOptions box_options(std::string name) {
+  LaunchedDriverOptions options;
+  options.name = std::move(name);
+  options.confinement = Confinement::box;
+  auto& can = options.capabilities;
+  can.isolation = Isolation::container;
+  can.limits = {.disk = Limit::enforced,
+                .open_files = Limit::per_process,
+                .output = Limit::enforced,
+                .wall_time = Limit::enforced};
+  can.network = NetworkControl::deny;
+  can.own_root = true;
+  can.root_dir = true;
+  can.host_dir_ro = true;
+  can.host_dir_rw = true;
+  can.host_dir_cow = true;
+  can.not_protected = {
+      "sandboxes share the host's kernel: a bug in it is a way out",
+      "programs in /usr are the host's, so their versions and names are visible",
+      "files that a sandbox writes live in memory, and are gone with it",
+  };
+  return options;
+}
+
 std::unique_ptr<Driver> make_launched_driver(asio::any_io_executor executor,
                                              LauncherClient& launcher,
                                              LaunchedDriverOptions options) {

@@ -19,6 +19,9 @@ struct LaunchedDriverOptions {
   bool rootless = false;
 };
 
+// What `native` and `rootless` have in common; what cgroups give is asked of the host when probed.
+LaunchedDriverOptions box_options(std::string name);
+
 // `launcher` outlives the driver.
 std::unique_ptr<Driver> make_launched_driver(asio::any_io_executor executor,
                                              LauncherClient& launcher,

@@ -117,7 +117,8 @@ class BadInput(unittest.TestCase):
     def test_what_the_driver_lacks_names_the_drivers_that_can(self):
         for operation in ("pause", "snapshot", "fork"):
             answer = self.daemon.call("POST", f"/v1/sandboxes/{self.box}/{operation}", {})
-            self.refused(answer, 409, "cannot")
+            self.refused(answer, 409, f"subprocess cannot {operation}")
+            self.assertIn("native can" if operation == "pause" else "driver", answer.json["hint"])
             self.assertEqual(answer.json["code"], "unsupported")
 
     def test_the_same_idempotency_key_gives_the_same_sandbox_once(self):

@@ -5,29 +5,12 @@
 namespace atl::drivers {
 
 std::unique_ptr<Driver> make_rootless_driver(const Context& context) {
-  native::LaunchedDriverOptions options;
-  options.name = "rootless";
-  options.confinement = native::Confinement::box;
+  auto options = native::box_options("rootless");
   options.rootless = true;
-  auto& can = options.capabilities;
-  can.isolation = Isolation::container;
-  can.limits = {.disk = Limit::enforced,
-                .open_files = Limit::per_process,
-                .output = Limit::enforced,
-                .wall_time = Limit::enforced};
-  can.network = NetworkControl::deny;
-  can.own_root = true;
-  can.root_dir = true;
-  can.host_dir_ro = true;
-  can.host_dir_rw = true;
-  can.host_dir_cow = true;
-  can.not_protected = {
-      "sandboxes share the host's kernel: a bug in it is a way out",
-      "outside, every sandbox has the caller's own user id",
-      "the agent has the same user id as the commands, so what it says about them is not attested",
-      "programs in /usr are the host's, so their versions and names are visible",
-      "files that a sandbox writes live in memory, and are gone with it",
-  };
+  auto& open = options.capabilities.not_protected;
+  open.emplace_back("outside, every sandbox has the caller's own user id");
+  open.emplace_back(
+      "the agent has the same user id as the commands, so what it says about them is not attested");
   return native::make_launched_driver(context.executor, *context.launcher, std::move(options));
 }
 

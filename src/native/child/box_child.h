@@ -43,8 +43,6 @@ enum class BoxStage : int {
   exec,
 };
 
-constexpr size_t kMostTrees = 18;
-
 // A directory of the request. With the launcher's rights it comes detached from the host's tree;
 // without, the child looks it up again and makes sure that it is the same.
 struct BoxTree {
