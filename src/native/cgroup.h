@@ -1,9 +1,10 @@
 // Control groups: what a sandbox may use, on both versions of the kernel's interface.
 //
-//   <slice>/<id>/agent    v2; on v1 the agent sits in <id> itself
-//   <slice>/<id>/work     limits and freezer: a pause, an OOM or a fork bomb never touches the
-//   agent <slice>/<id>/work/exec-N    one per command, made by the agent: usage, and the way to end
-//   it all
+//   <slice>/<id>/agent         v2; on v1 the agent sits in <id> itself
+//   <slice>/<id>/work          limits and freezer
+//   <slice>/<id>/work/exec-N   one per command, made by the agent: usage, and a sure end
+//
+// So a pause, an OOM or a fork bomb never touches the agent.
 //
 // The launcher owns <id>, <id>/work and every limit in them. The agent is given `work` open and
 // owns only the directory, so that it can make groups below but not change what bounds them.

@@ -1,7 +1,9 @@
 // atoll-launcher: makes sandboxes for the daemon, or for one `atoll run`. See launcher.h.
 //
-//   atoll-launcher --keep UID GID        keeper and launcher for the run directory that is
-//   descriptor 3 atoll-launcher --embedded            for the client on descriptor 4; ends with it
+//   atoll-launcher --keep UID GID   keeper and launcher
+//   atoll-launcher --embedded       for the client on descriptor 4; ends with it
+//
+// Descriptor 3 is the run directory.
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <unistd.h>
