@@ -59,6 +59,7 @@ Agent::Agent(os::Poller poller, Jail jail, std::string token, Fd signals)
       listener_(native::kAgentListener),
       processes_(poller_, jail_, jail_.take_groups(),
                  [this](pid_t pid) { proc_files_.command_began(pid); }),
+      sudo_door_(poller_, jail_, processes_),
       proc_files_(jail_.take_proc_files(), jail_.facts().memory_bytes, jail_.facts().processors,
                   [this] { return processes_.work_usage(); }) {}
 
@@ -92,7 +93,7 @@ Result<> Agent::listen() {
   TRY_OK(poller_.add(listener_.get(), EPOLLIN, [this](uint32_t) { accept(); }));
   add_connection(Fd(native::kAgentConnection), Preface::none);
   first_ = connections_.front().get();
-  return {};
+  return sudo_door_.open();
 }
 
 void Agent::add_connection(Fd socket, Preface preface) {
@@ -152,15 +153,19 @@ void Agent::drop_closed() {
 }
 
 Micros Agent::next_deadline() const {
-  const Micros a = processes_.next_deadline();
-  const Micros b = proc_files_.next_deadline();
-  return a.count() == 0 || b.count() == 0 ? std::max(a, b) : std::min(a, b);
+  Micros next{0};
+  for (const Micros due :
+       {processes_.next_deadline(), proc_files_.next_deadline(), sudo_door_.next_deadline()}) {
+    if (due.count() > 0 && (next.count() == 0 || due < next)) next = due;
+  }
+  return next;
 }
 
 int Agent::run() {
   while (!ending_) {
     if (!poller_.wait(next_deadline())) return 1;
     processes_.end_overdue();
+    sudo_door_.send_away_the_silent();
     drop_closed();
     proc_files_.refresh();  // after the answers are out
   }

@@ -12,6 +12,7 @@
 #include "agent/jail.h"
 #include "agent/proc_files.h"
 #include "agent/process_table.h"
+#include "agent/sudo/door.h"
 #include "os/poller.h"
 
 namespace atl::agent {
@@ -39,6 +40,7 @@ class Agent final {
   Fd signals_;
   Fd listener_;
   ProcessTable processes_;
+  SudoDoor sudo_door_;
   ProcFiles proc_files_;
   std::list<std::unique_ptr<Connection>> connections_;
   Connection* first_ = nullptr;

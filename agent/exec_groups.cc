@@ -108,6 +108,13 @@ GroupUsage ExecGroup::usage(CpuRatio ratio) const {
   return usage;
 }
 
+uint64_t ExecGroup::cpu_us() const {
+  const Part* cpu = find(native::kRoleUsage);
+  if (cpu == nullptr) return 0;
+  return version_ == CgroupVersion::v1 ? number_in(cpu->directory.get(), "cpuacct.usage") / 1000
+                                       : field_in(cpu->directory.get(), "cpu.stat", "usage_usec");
+}
+
 std::vector<int> ExecGroup::members() const {
   std::vector<int> pids;
   const Part* part = find(native::kRolePids);
@@ -143,6 +150,11 @@ void ExecGroup::signal(int number) const {
     }
     if (!news) return;
   }
+}
+
+bool ExecGroups::count_cpu() const {
+  return std::ranges::any_of(
+      work_, [](const Work& work) { return (work.roles & native::kRoleUsage) != 0; });
 }
 
 Result<ExecGroup> ExecGroups::make(uint64_t number) {

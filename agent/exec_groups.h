@@ -46,6 +46,7 @@ class ExecGroup final {
   const std::vector<int>& joins() const { return joins_; }
   // Version 1 tells exactly only how much processor time was used: the ratio divides it.
   GroupUsage usage(CpuRatio ratio) const;
+  uint64_t cpu_us() const;
   // To everybody in it. SIGKILL leaves nobody, however fast they fork.
   void signal(int number) const;
 
@@ -76,6 +77,8 @@ class ExecGroups final {
       : version_(version), work_(std::move(work)) {}
 
   bool available() const { return !work_.empty(); }
+  // Whether a group tells how much processor time was used.
+  bool count_cpu() const;
   Result<ExecGroup> make(uint64_t number);
   // Removes the group now, or as soon as it is empty.
   void give_back(ExecGroup group);

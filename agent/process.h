@@ -59,9 +59,12 @@ struct Process {
   std::deque<PendingInput> pending_input;
 
   Micros started{0};
-  Micros deadline{0};  // zero = none
+  Micros deadline{0};         // zero = none
+  uint64_t cpu_limit_us = 0;  // zero = none
+  Micros cpu_check{0};        // when it could be used up at the earliest; zero = never
   uint64_t output_limit = 0;
   std::optional<guest::ExitKind> ended_by_us;
+  guest::HitLimit hit = guest::HitLimit::none;
   std::optional<ExecGroup> group;  // where the host has cgroups and the agent is in a box
   bool reaped = false;
 

@@ -33,6 +33,10 @@ constexpr size_t kMostPendingInput = 4 << 20;
 constexpr size_t kShownArguments = 2048;
 constexpr int kPipeBytes = 1 << 20;
 constexpr size_t kStderrRing = 256 * 1024;
+// How soon a command's processor time is looked at again, at the soonest.
+constexpr auto kCpuTimePace = Millis(10);
+// A year bounds the sum of a moment and a time that was asked for.
+constexpr uint64_t kLongestTimeMs = 31'536'000'000ULL;
 constexpr auto kEndingPatience = std::chrono::seconds(2);
 
 Micros now() { return system_clock().boot(); }
@@ -101,7 +105,8 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
   process->row.started_at_ms = system_clock().wall().time_since_epoch().count();
 
   Pipe out, err, in;
-  int stdio[3];
+  SpawnPlace place{.id = process->id, .mark = process->mark};
+  auto& stdio = place.stdio;
   if (request.direct) {
     for (size_t i = 0; i < 3; ++i) stdio[i] = direct_stdio[i].get();
     process->owner = &connection;
@@ -121,19 +126,19 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
 
   process->started = now();
   if (request.timeout_ms > 0) {
-    // A year bounds the sum.
-    process->deadline =
-        process->started + Millis(std::min<uint64_t>(request.timeout_ms, 31'536'000'000ULL));
+    process->deadline = process->started + Millis(std::min(request.timeout_ms, kLongestTimeMs));
   }
-  TRY(auto spawned, spawn(jail_, groups_, process->id, process->mark, request, stdio));
+  process->cpu_limit_us = std::min(request.cpu_time_ms, kLongestTimeMs) * 1000;
+  TRY(auto spawned, spawn(jail_, groups_, place, request));
   process->pid = spawned.pid;
   process->group = std::move(spawned.group);
   if (spawned.pid == 0) {
     process->row.exit.exit_code = spawned.exit_code;
+    const std::string message = "atoll: " + spawned.message + "\n";
     if (request.direct) {
-      static_cast<void>(os::write_all(stdio[2], spawned.message));
+      static_cast<void>(os::write_all(stdio[2], message));
     } else {
-      process->streams[1].ring.append(spawned.message);
+      process->streams[1].ring.append(message);
     }
   }
 
@@ -151,6 +156,7 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
     return guest::Started{added.id, 0};
   }
   running_[added.pid] = added.id;
+  if (added.cpu_limit_us > 0 && groups_.count_cpu()) check_cpu_time(added);
   began_(added.pid);
   if (!request.direct) {
     added.input = std::move(in.write_end);
@@ -162,6 +168,36 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
     }
   }
   return guest::Started{added.id, static_cast<uint32_t>(added.pid)};
+}
+
+Process* ProcessTable::command_of(pid_t pid) {
+  const auto text = os::read_file(AT_FDCWD, "/proc/" + std::to_string(pid) + "/cgroup", 16384);
+  const size_t at = text ? text->find("/exec-") : std::string::npos;
+  if (at == std::string::npos) return nullptr;
+  Process* process = find(std::strtoull(text->c_str() + at + 6, nullptr, 10));
+  return process != nullptr && process->group ? process : nullptr;
+}
+
+Result<pid_t> ProcessTable::start_beside(pid_t asker, const guest::Exec& request, int directory,
+                                         const int (&stdio)[3], std::function<void(int)> ended) {
+  TRY_OK(check(request));
+  SpawnPlace place{.id = next_id_++, .directory = directory};
+  std::ranges::copy(stdio, place.stdio);
+  if (const Process* command = command_of(asker)) {
+    place.group = &*command->group;
+    place.mark = command->mark;
+  }
+  TRY(auto spawned, spawn(jail_, groups_, place, request));
+  if (spawned.pid == 0) return Error(Code::not_found, spawned.message);
+  beside_[spawned.pid] = {std::move(ended), std::move(spawned.group)};
+  return spawned.pid;
+}
+
+void ProcessTable::kill_beside(pid_t pid) {
+  const auto found = beside_.find(pid);
+  if (found == beside_.end()) return;
+  found->second.ended = nullptr;
+  ::kill(-pid, SIGKILL);
 }
 
 Result<guest::Started> ProcessTable::attach(Connection& connection, uint32_t channel,
@@ -269,7 +305,7 @@ void ProcessTable::read_output(uint64_t id, int stream) {
   } else {
     const uint64_t total = process->streams[0].ring.end() + process->streams[1].ring.end();
     if (process->output_limit > 0 && total > process->output_limit)
-      kill(*process, guest::ExitKind::policy);
+      kill(*process, guest::ExitKind::policy, guest::HitLimit::output);
   }
   pump(*process);
 }
@@ -413,9 +449,12 @@ Result<> ProcessTable::signal(uint64_t id, int number) {
   return {};
 }
 
-void ProcessTable::kill(Process& process, guest::ExitKind why) {
+void ProcessTable::kill(Process& process, guest::ExitKind why, guest::HitLimit hit) {
   if (process.reaped) return;
-  if (!process.ended_by_us) process.ended_by_us = why;
+  if (!process.ended_by_us) {
+    process.ended_by_us = why;
+    process.hit = hit;
+  }
   send(process, SIGKILL);
 }
 
@@ -481,6 +520,12 @@ void ProcessTable::reap() {
     const pid_t pid = wait4(-1, &status, WNOHANG, &usage);
     if (pid <= 0) return;
     finished_cpu_us_ += micros_of(usage.ru_utime) + micros_of(usage.ru_stime);
+    if (auto ended = beside_.extract(pid)) {
+      Beside& command = ended.mapped();
+      if (command.group) groups_.give_back(std::move(*command.group));
+      if (command.ended) command.ended(status);
+      continue;
+    }
     const auto found = running_.find(pid);
     if (found == running_.end()) continue;  // an orphan that we inherited
     Process* process = find(found->second);
@@ -540,15 +585,22 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
     exit.exit_code = 128 + exit.signal;
     exit.kind = exit.signal == SIGSYS ? guest::ExitKind::policy : guest::ExitKind::signaled;
     if (exit.signal == SIGKILL && oom_kills > 0) exit.kind = guest::ExitKind::oom;
+    // Where no group counts, the kernel ends the process by itself, see spawn().
+    if (exit.signal == SIGKILL && !groups_.count_cpu() && process.cpu_limit_us > 0 &&
+        exit.cpu_user_us + exit.cpu_system_us >= process.cpu_limit_us) {
+      process.ended_by_us = guest::ExitKind::timeout;
+      process.hit = guest::HitLimit::cpu_time;
+    }
   }
   if (process.ended_by_us) {
     exit.kind = *process.ended_by_us;
+    exit.limit = process.hit;
     if (exit.kind == guest::ExitKind::timeout) exit.exit_code = 124;
     if (exit.kind == guest::ExitKind::policy) exit.exit_code = 126;
   }
   process.reaped = true;
   process.row.running = false;
-  process.deadline = Micros(0);
+  process.deadline = process.cpu_check = Micros(0);
   process.close_input_when_written = true;
   flush_input(process);
   process.input.close();
@@ -558,8 +610,9 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
 Micros ProcessTable::next_deadline() const {
   Micros next{0};
   for (const auto& [id, process] : processes_) {
-    if (process->deadline.count() > 0 && (next.count() == 0 || process->deadline < next))
-      next = process->deadline;
+    for (const Micros due : {process->deadline, process->cpu_check}) {
+      if (due.count() > 0 && (next.count() == 0 || due < next)) next = due;
+    }
   }
   return next;
 }
@@ -567,10 +620,23 @@ Micros ProcessTable::next_deadline() const {
 void ProcessTable::end_overdue() {
   const Micros moment = now();
   for (auto& [id, process] : processes_) {
+    if (process->cpu_check.count() > 0 && process->cpu_check <= moment) check_cpu_time(*process);
     if (process->deadline.count() == 0 || process->deadline > moment) continue;
     process->deadline = Micros(0);
-    kill(*process, guest::ExitKind::timeout);
+    kill(*process, guest::ExitKind::timeout, guest::HitLimit::wall_time);
   }
+}
+
+// Kills the command that has used up its processor time, or looks again when it could have.
+void ProcessTable::check_cpu_time(Process& process) {
+  const uint64_t used = process.group->cpu_us();
+  if (used >= process.cpu_limit_us) {
+    process.cpu_check = Micros(0);
+    kill(process, guest::ExitKind::timeout, guest::HitLimit::cpu_time);
+    return;
+  }
+  const uint64_t left = (process.cpu_limit_us - used) / std::max(jail_.facts().processors, 1U);
+  process.cpu_check = now() + std::max<Micros>(Micros(left), kCpuTimePace);
 }
 
 int ProcessTable::end_all() {

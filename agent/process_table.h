@@ -28,6 +28,12 @@ class ProcessTable final {
                                std::vector<Fd> direct_stdio);
   Result<guest::Started> attach(Connection& connection, uint32_t channel,
                                 const guest::Attach& request);
+  // Starts a command for a process of the sandbox, see sudo/door.h: in the group of the command
+  // that `asker` belongs to. `ended` is told its wait status.
+  Result<pid_t> start_beside(pid_t asker, const guest::Exec& request, int directory,
+                             const int (&stdio)[3], std::function<void(int)> ended);
+  // Nobody is told of its end.
+  void kill_beside(pid_t pid);
   // The client follows no longer; a direct process ends.
   void detach(const Connection& connection, uint32_t channel);
   void add_credit(const Connection& connection, uint32_t channel, uint64_t bytes);
@@ -56,14 +62,23 @@ class ProcessTable final {
   int end_all();
 
  private:
+  // A command that another one asked for.
+  struct Beside {
+    std::function<void(int)> ended;
+    std::optional<ExecGroup> group;  // where the asker's is gone
+  };
+
   Process* find(uint64_t id);
+  // The command in whose group the process is; nullptr if that has ended.
+  Process* command_of(pid_t pid);
   void read_output(uint64_t id, int stream);
   ssize_t read_into(OutputStream& source, size_t most);
   void flush_input(Process& process);
   void pump(Process& process);
   void watch(Process& process, int stream);
   void finish(Process& process, int wait_status, const struct rusage& usage);
-  void kill(Process& process, guest::ExitKind why);
+  void kill(Process& process, guest::ExitKind why, guest::HitLimit hit = guest::HitLimit::none);
+  void check_cpu_time(Process& process);
   void send(Process& process, int signal);
   void close_stream(Process& process, int stream);
   void evict_finished();
@@ -76,6 +91,7 @@ class ProcessTable final {
   uint64_t next_id_ = 1;
   std::map<uint64_t, std::unique_ptr<Process>> processes_;
   std::map<pid_t, uint64_t> running_;
+  std::map<pid_t, Beside> beside_;
   uint64_t finished_cpu_us_ = 0;
   Fd null_;
   std::string scratch_;

@@ -50,16 +50,19 @@ Result<> check(const guest::Exec& request) {
   return {};
 }
 
-Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, uint64_t id, const std::string& mark,
-                      const guest::Exec& request, const int (&stdio)[3]) {
+Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, const SpawnPlace& place,
+                      const guest::Exec& request) {
   TRY(const auto user, jail.find_user(request.user));
   auto environment = jail.environment(user, request.env);
-  environment.insert_or_assign(kExecMark, mark.substr(mark.find('=') + 1));
+  if (!place.mark.empty())
+    environment.insert_or_assign(kExecMark, place.mark.substr(place.mark.find('=') + 1));
   Fd opened;
-  int directory = jail.start_directory();
+  int directory = place.directory >= 0 ? place.directory : jail.start_directory();
   if (!request.cwd.empty()) {
     TRY(opened, jail.open_directory(request.cwd));
     directory = opened.get();
+  }
+  if (directory != jail.start_directory()) {
     if (auto path = os::path_of(directory)) environment.insert_or_assign("PWD", *path);
   }
 
@@ -79,13 +82,26 @@ Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, uint64_t id, const s
   plan.programs = program_pointers.data();
   plan.argv = argument_pointers.data();
   plan.environment = variable_pointers.data();
-  std::copy(std::begin(stdio), std::end(stdio), std::begin(plan.stdio));
+  std::ranges::copy(place.stdio, plan.stdio);
   plan.directory = directory;
   jail.confine(plan, user);
-  if (groups.available()) {
-    TRY(spawned.group, groups.make(id));
-    plan.joins = spawned.group->joins().data();
-    plan.join_count = spawned.group->joins().size();
+  std::vector<native::ChildLimit> limits;
+  if (request.cpu_time_ms > 0 && !groups.count_cpu()) {
+    // Nobody counts for the whole command, but the kernel does for each process, by the second.
+    const rlim_t seconds = (request.cpu_time_ms + 999) / 1000;
+    limits.assign(plan.limits, plan.limits + plan.limit_count);
+    limits.push_back({RLIMIT_CPU, {seconds, seconds}});
+    plan.limits = limits.data();
+    plan.limit_count = limits.size();
+  }
+  const ExecGroup* group = place.group;
+  if (group == nullptr && groups.available()) {
+    TRY(spawned.group, groups.make(place.id));
+    group = &*spawned.group;
+  }
+  if (group != nullptr) {
+    plan.joins = group->joins().data();
+    plan.join_count = group->joins().size();
   }
 
   auto pid = native::spawn_child(plan);
@@ -105,9 +121,8 @@ Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, uint64_t id, const s
   const bool missing = plan.failure == ENOENT || plan.failure == ENOTDIR;
   spawned.exit_code = missing ? 127 : 126;
   spawned.message =
-      "atoll: " + to_printable(request.argv[0]) + ": " +
-      (missing ? "command not found" : os_error_from(plan.failure, "cannot execute").message()) +
-      "\n";
+      to_printable(request.argv[0]) + ": " +
+      (missing ? "command not found" : os_error_from(plan.failure, "cannot execute").message());
   return spawned;
 }
 

@@ -22,9 +22,17 @@ struct Spawned {
 // Refuses what no program could be given.
 Result<> check(const guest::Exec& request);
 
-// `id` names the command's group, `mark` the variable by which its descendants are known. A program
-// that is missing or no program is no error; everything else that fails is.
-Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, uint64_t id, const std::string& mark,
-                      const guest::Exec& request, const int (&stdio)[3]);
+// Where a command runs and what it is connected to.
+struct SpawnPlace {
+  uint64_t id = 0;                   // names the command's group
+  const ExecGroup* group = nullptr;  // one that is there already instead
+  std::string mark;                  // the variable by which its descendants are known
+  int directory = -1;                // -1 = the request's
+  int stdio[3] = {-1, -1, -1};
+};
+
+// A program that is missing or no program is no error; everything else that fails is.
+Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, const SpawnPlace& place,
+                      const guest::Exec& request);
 
 }  // namespace atl::agent

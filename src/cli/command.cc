@@ -40,6 +40,7 @@ Result<WireExec> to_wire(std::vector<std::string> argv, ExecAsked asked) {
   if (!asked.cwd.empty()) wire.cwd = std::move(asked.cwd);
   if (!asked.user.empty()) wire.user = std::move(asked.user);
   if (asked.timeout.count() > 0) wire.timeout_ms = asked.timeout.count();
+  if (asked.cpu_time.count() > 0) wire.cpu_time_ms = asked.cpu_time.count();
   return wire;
 }
 

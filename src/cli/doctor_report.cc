@@ -127,7 +127,8 @@ std::string find_default_driver(const json::Array& drivers) {
 
 std::string describe_limits(const json::Value& capabilities) {
   std::string held, not_held;
-  for (const char* name : {"cpu", "memory", "pids", "disk", "open_files", "output", "wall_time"}) {
+  for (const char* name :
+       {"cpu", "memory", "pids", "disk", "open_files", "output", "wall_time", "cpu_time"}) {
     const std::string how = text_at(capabilities, std::string("limits.") + name);
     std::string& list = how == "enforced" || how == "per_process" ? held : not_held;
     if (!list.empty()) list += ", ";

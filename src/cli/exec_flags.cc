@@ -28,6 +28,7 @@ constexpr Flag kPlace[] = {
 constexpr Flag kExec[] = {
     {"interactive", 'i', "", "pass stdin to the command"},
     {"timeout", 0, "TIME", "kill the command after this long: 500ms, 30s, 5m (exit code 124)"},
+    {"cpu-time", 0, "TIME", "kill it once it has used so much processor time (exit code 124)"},
 };
 
 bool is_variable_name(std::string_view name) {
@@ -52,6 +53,20 @@ Result<> add_variable(Variables& env, std::string_view text, std::string_view wh
     env[name] = value;
   }
   return {};
+}
+
+// Zero when the flag is not there.
+Result<Millis> time_from(const Args& args, std::string_view flag) {
+  const auto text = args.find(flag);
+  if (!text) return Millis(0);
+  const auto refuse = [&](const std::string& why) {
+    return usage_error(fmt::format("--{}: {}", flag, why));
+  };
+  auto time = parse_duration(*text);
+  if (!time) return refuse(time.error().message());
+  if (time->count() <= 0) return refuse("it must be more than zero");
+  if (*time > kLongestTimeout) return refuse("30d is the longest");
+  return *time;
 }
 
 }  // namespace
@@ -93,13 +108,8 @@ Result<ExecAsked> exec_from(const Args& args) {
   asked.cwd = args.find("workdir").value_or("");
   asked.user = args.find("user").value_or("");
   asked.interactive = args.has("interactive");
-  if (const auto text = args.find("timeout")) {
-    auto timeout = parse_duration(*text);
-    if (!timeout) return usage_error("--timeout: " + timeout.error().message());
-    if (timeout->count() <= 0) return usage_error("--timeout: it must be more than zero");
-    if (*timeout > kLongestTimeout) return usage_error("--timeout: 30d is the longest");
-    asked.timeout = *timeout;
-  }
+  TRY(asked.timeout, time_from(args, "timeout"));
+  TRY(asked.cpu_time, time_from(args, "cpu-time"));
   return asked;
 }
 

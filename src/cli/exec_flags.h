@@ -33,6 +33,7 @@ struct ExecAsked {
   std::string cwd;
   std::string user;
   Millis timeout{0};
+  Millis cpu_time{0};
   bool interactive = false;
 };
 

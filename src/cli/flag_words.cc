@@ -32,6 +32,7 @@ constexpr Words kFields[] = {
     {"cwd", "--workdir"},
     {"user", "--user"},
     {"timeout_ms", "--timeout"},
+    {"cpu_time_ms", "--cpu-time"},
 };
 
 // Names that mean nothing else wherever they stand.
@@ -39,6 +40,7 @@ constexpr Words kUnmistakable[] = {
     {"ttl_s", "--ttl"},
     {"idle_s", "--idle"},
     {"timeout_ms", "--timeout"},
+    {"cpu_time_ms", "--cpu-time"},
     {"min_isolation", "--min-isolation"},
 };
 

@@ -85,6 +85,8 @@ std::string summary_line(const RunFacts& facts) {
 }
 
 std::string explain_end(const RunFacts& facts) {
+  if (facts.limit == "cpu_time") return "the command used up its processor time and was killed";
+  if (facts.limit == "output") return "the command wrote more than it may and was killed";
   if (facts.reason == "timeout") return "the command ran into its timeout and was killed";
   if (facts.reason == "oom") return "the command was killed: it used more memory than it may";
   if (facts.reason == "policy") return "the command was stopped by a rule of its sandbox";
@@ -117,6 +119,7 @@ RunFacts facts_from(const RunResult& result) {
                   .exit_code = status.exit_code,
                   .signal = status.signal,
                   .reason = std::string(json::name_of(status.reason)),
+                  .limit = std::string(json::name_of(status.limit)),
                   .cpu_ms = static_cast<double>(cpu.count()) / 1'000,
                   .peak_memory_bytes = status.usage.peak_memory_bytes};
 }
@@ -133,6 +136,7 @@ RunFacts facts_from(const json::Value& exit) {
       .exit_code = static_cast<int>(number_at(exit, "exit_code")),
       .signal = static_cast<int>(number_at(exit, "signal")),
       .reason = text_at(exit, "reason"),
+      .limit = text_at(exit, "limit"),
       .cpu_ms = number_at(exit, "usage.cpu_ms"),
       .peak_memory_bytes = static_cast<uint64_t>(number_at(exit, "usage.peak_memory_bytes"))};
 }

@@ -35,6 +35,7 @@ struct RunFacts {
   int exit_code = 0;
   int signal = 0;
   std::string reason;  // an ExitReason
+  std::string limit;   // a HitLimit
   double cpu_ms = 0;
   uint64_t peak_memory_bytes = 0;
 };

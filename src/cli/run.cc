@@ -135,6 +135,7 @@ Result<int> run_embedded(Context& context, Asked asked) {
   run.exec.cwd = std::move(asked.exec.cwd);
   run.exec.user = std::move(asked.exec.user);
   run.exec.timeout = asked.exec.timeout;
+  run.exec.cpu_time = asked.exec.cpu_time;
   run.output = context.json() ? OutputTo::result : OutputTo::terminal;
   run.pass_stdin = asked.input == Input::forward;
   if (run.pass_stdin && context.json()) {

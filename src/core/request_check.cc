@@ -174,6 +174,16 @@ Result<> check_idempotency(const Idempotency& idempotency) {
   return invalid("Idempotency-Key", "it is text of 1 to 255 bytes");
 }
 
+namespace {
+
+Result<> check_time(const char* field, Millis time) {
+  if (time.count() >= 0 && time <= kLongestTimeout) return {};
+  return invalid(field, std::to_string(time.count()) + " is not between 0 and " +
+                            std::to_string(kLongestTimeout.count()));
+}
+
+}  // namespace
+
 Result<> check_exec(const ExecRequest& request) {
   if (request.argv.empty() || request.argv[0].empty()) {
     return invalid("argv", "there is no command");
@@ -193,9 +203,8 @@ Result<> check_exec(const ExecRequest& request) {
   TRY_OK(check_env(request.env));
   TRY_OK(check_cwd(request.cwd));
   TRY_OK(check_user(request.user));
-  if (request.timeout.count() >= 0 && request.timeout <= kLongestTimeout) return {};
-  return invalid("timeout_ms", std::to_string(request.timeout.count()) + " is not between 0 and " +
-                                   std::to_string(kLongestTimeout.count()));
+  TRY_OK(check_time("timeout_ms", request.timeout));
+  return check_time("cpu_time_ms", request.cpu_time);
 }
 
 }  // namespace atl

@@ -44,8 +44,10 @@ struct LimitSupport {
   Limit open_files = Limit::none;
   Limit output = Limit::none;
   Limit wall_time = Limit::none;
+  Limit cpu_time = Limit::none;
 };
-BOOST_DESCRIBE_STRUCT(LimitSupport, (), (cpu, memory, pids, disk, open_files, output, wall_time))
+BOOST_DESCRIBE_STRUCT(LimitSupport, (),
+                      (cpu, memory, pids, disk, open_files, output, wall_time, cpu_time))
 
 struct Capabilities {
   Isolation isolation = Isolation::none;

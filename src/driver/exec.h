@@ -37,6 +37,7 @@ struct ExecRequest {
   StdioMode stdio = StdioMode::kept;
   std::array<Fd, 3> direct;   // stdin, stdout, stderr; for StdioMode::direct
   Millis timeout{0};          // the whole tree is killed then; zero = no limit of its own
+  Millis cpu_time{0};         // the same once it has used so much of the processors together
   uint64_t output_limit = 0;  // total bytes after which the process is killed; zero = none
 };
 
@@ -50,6 +51,10 @@ enum class ExitReason : uint8_t {
   infra,   // the sandbox, its agent or its host went away
 };
 BOOST_DESCRIBE_ENUM(ExitReason, exited, signaled, timeout, oom, killed, policy, infra)
+
+// Which limit of the request ended it.
+enum class HitLimit : uint8_t { none, wall_time, cpu_time, output };
+BOOST_DESCRIBE_ENUM(HitLimit, none, wall_time, cpu_time, output)
 
 enum class UsageScope : uint8_t {
   waited,  // the process and its descendants that were waited for (getrusage)
@@ -70,6 +75,7 @@ struct ExitStatus {
   int exit_code = 0;  // the program's own; 124 timeout, 125 infra, 126 policy, 128+N signal N
   int signal = 0;
   ExitReason reason = ExitReason::exited;
+  HitLimit limit = HitLimit::none;
   Micros duration{0};
   Usage usage;
   // False where agent and user code share a uid, so that the guest could have forged this.

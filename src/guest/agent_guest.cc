@@ -17,6 +17,7 @@ ExitStatus to_status(const Exited& exited) {
   status.exit_code = exited.exit_code;
   status.signal = exited.signal;
   status.reason = static_cast<ExitReason>(exited.kind);
+  status.limit = static_cast<atl::HitLimit>(exited.limit);
   status.duration = Micros(exited.duration_us);
   status.usage.cpu_user = Micros(exited.cpu_user_us);
   status.usage.cpu_system = Micros(exited.cpu_system_us);
@@ -28,6 +29,7 @@ ExitStatus to_status(const Exited& exited) {
   return status;
 }
 static_assert(static_cast<int>(ExitKind::infra) == static_cast<int>(ExitReason::infra));
+static_assert(static_cast<int>(HitLimit::output) == static_cast<int>(atl::HitLimit::output));
 static_assert(static_cast<int>(ChangeKind::deleted) == static_cast<int>(atl::ChangeKind::deleted));
 
 WallTime to_wall(int64_t millis) {
@@ -278,6 +280,7 @@ Task<std::unique_ptr<Process>> AgentGuest::start(ExecRequest request) {
   exec.stdin_open = request.stdin_mode == StdinMode::open;
   exec.direct = request.stdio == StdioMode::direct;
   exec.timeout_ms = static_cast<uint64_t>(std::max<int64_t>(request.timeout.count(), 0));
+  exec.cpu_time_ms = static_cast<uint64_t>(std::max<int64_t>(request.cpu_time.count(), 0));
   exec.output_limit = request.output_limit;
   exec.credit = kWindow;
   std::vector<Fd> descriptors;

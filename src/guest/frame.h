@@ -17,7 +17,7 @@
 
 namespace atl::guest {
 
-constexpr uint32_t kProtocolVersion = 1;
+constexpr uint32_t kProtocolVersion = 2;
 constexpr size_t kFrameHeader = 12;
 constexpr size_t kLargestBody = 1 << 20;
 // How much file or output data one frame carries; well below the largest body.

@@ -20,6 +20,7 @@ void put(ByteWriter& writer, const Exited& message) {
   writer.u32(static_cast<uint32_t>(message.exit_code));
   writer.u32(static_cast<uint32_t>(message.signal));
   writer.u8(static_cast<uint8_t>(message.kind));
+  writer.u8(static_cast<uint8_t>(message.limit));
   writer.u64(message.duration_us);
   writer.u64(message.cpu_user_us);
   writer.u64(message.cpu_system_us);
@@ -37,6 +38,7 @@ Result<Exited> take_exited(ByteReader& reader) {
   message.exit_code = static_cast<int32_t>(reader.u32());
   message.signal = static_cast<int32_t>(reader.u32());
   const uint8_t kind = reader.u8();
+  const uint8_t limit = reader.u8();
   message.duration_us = bounded();
   message.cpu_user_us = bounded();
   message.cpu_system_us = bounded();
@@ -47,11 +49,13 @@ Result<Exited> take_exited(ByteReader& reader) {
   message.attested = (flags & 1) != 0;
   message.whole_group = (flags & 2) != 0;
   if (kind > static_cast<uint8_t>(ExitKind::infra)) return bad("an unknown end of a process");
+  if (limit > static_cast<uint8_t>(HitLimit::output)) return bad("an unknown limit");
   if (message.exit_code < 0 || message.exit_code > 255 || message.signal < 0 ||
       message.signal > 64) {
     return bad("an impossible exit status");
   }
   message.kind = static_cast<ExitKind>(kind);
+  message.limit = static_cast<HitLimit>(limit);
   return message;
 }
 
@@ -92,6 +96,7 @@ std::string encode(const Exec& message) {
   writer.text(message.user);
   writer.u8(static_cast<uint8_t>((message.stdin_open ? 1 : 0) | (message.direct ? 2 : 0)));
   writer.u64(message.timeout_ms);
+  writer.u64(message.cpu_time_ms);
   writer.u64(message.output_limit);
   writer.u64(message.credit);
   return std::move(writer).bytes();
@@ -108,6 +113,7 @@ Result<Exec> decode_exec(std::string_view body) {
   message.stdin_open = (flags & 1) != 0;
   message.direct = (flags & 2) != 0;
   message.timeout_ms = reader.u64();
+  message.cpu_time_ms = reader.u64();
   message.output_limit = reader.u64();
   message.credit = reader.u64();
   if (flags > 3) return bad("unknown flags");

@@ -42,6 +42,7 @@ struct Exec {
   bool stdin_open = false;
   bool direct = false;
   uint64_t timeout_ms = 0;
+  uint64_t cpu_time_ms = 0;
   uint64_t output_limit = 0;
   uint64_t credit = 0;  // how many bytes of output may come before the host grants more
 };
@@ -81,11 +82,13 @@ std::string encode(const Gap& message);
 Result<Gap> decode_gap(std::string_view body);
 
 enum class ExitKind : uint8_t { exited, signaled, timeout, oom, killed, policy, infra };
+enum class HitLimit : uint8_t { none, wall_time, cpu_time, output };
 
 struct Exited {
   int32_t exit_code = 0;
   int32_t signal = 0;
   ExitKind kind = ExitKind::exited;
+  HitLimit limit = HitLimit::none;
   uint64_t duration_us = 0;
   uint64_t cpu_user_us = 0, cpu_system_us = 0;
   uint64_t peak_memory_bytes = 0;

@@ -46,6 +46,17 @@ bool is_process(const std::string& name) {
   return std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// Beside the launcher; the daemon, which only explains a plan, knows where that is.
+std::string find_sudo() {
+  const auto self = look_at("/proc/self/exe", "");
+  if (!self) return "";
+  const std::string here = self->target.substr(0, self->target.rfind('/') + 1);
+  for (const char* place : {"atoll-sudo", "../libexec/atoll/atoll-sudo"}) {
+    if (access((here + place).c_str(), X_OK) == 0) return here + place;
+  }
+  return "";
+}
+
 }  // namespace
 
 HostView view_host() {
@@ -63,6 +74,7 @@ HostView view_host() {
     if (auto entry = look_at("/proc/" + name, name)) view.proc.push_back(*entry);
   }
   std::ranges::sort(view.proc, {}, &HostEntry::name);
+  view.sudo_program = find_sudo();
   view.has_usr_local_etc = access("/usr/local/etc", F_OK) == 0;
 
   cpu_set_t set;

@@ -166,6 +166,8 @@ class LaunchedDriver final : public Driver {
     can.limits.cpu = enforced(kRoleCpu);
     can.limits.memory = grouped ? enforced(kRoleMemory) : Limit::per_process;
     can.limits.pids = Limit::enforced;
+    can.limits.cpu_time =
+        (boxes.cgroup_roles & kRoleUsage) != 0 ? Limit::enforced : Limit::per_process;
     can.kill_tree = grouped ? KillTree::sure : KillTree::best_effort;
     can.pause = (boxes.cgroup_roles & kRoleFreezer) != 0 ? Pause::memory : Pause::none;
     can.resize = grouped;

@@ -27,7 +27,8 @@ constexpr uint32_t kUserId = 1000;
 constexpr const char* kUserName = "user";
 constexpr const char* kHome = "/home/user";
 constexpr const char* kWorkspace = "/workspace";
-constexpr const char* kSearchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+constexpr const char* kSearchPath =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/atoll/bin";
 
 enum class ShownAs : uint8_t { ro, rw, cow };
 

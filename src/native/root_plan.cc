@@ -45,6 +45,7 @@ class RootPlanner final {
     } else {
       host_root();
     }
+    sudo();
     devices();
     proc();
     processors();
@@ -196,6 +197,16 @@ class RootPlanner final {
     make_if_missing("root/home/user", 0755, kUserId);
     if (!request_.has_workspace) make_if_missing("root/workspace", 0755, kUserId);
     names();
+  }
+
+  // Where nothing is in its way, and over the system's own, which can do nothing here.
+  void sudo() {
+    if (host_.sudo_program.empty()) return;
+    for (const char* name : {"root/opt", "root/opt/atoll", "root/opt/atoll/bin"})
+      make_if_missing(name, 0755, 0);
+    file("root/opt/atoll/bin/sudo", "", 0755);
+    bind(host_.sudo_program, "root/opt/atoll/bin/sudo", kReadOnly);
+    bind(host_.sudo_program, "root/usr/bin/sudo", kReadOnly);
   }
 
   void make_if_missing(std::string target, uint32_t mode, int64_t owner) {
@@ -389,6 +400,7 @@ class RootPlanner final {
       allow("/", FileAccess::read_write);
     } else {
       allow("/", FileAccess::read_only);
+      allow("/opt/atoll", FileAccess::read_execute);
       for (const auto& entry : host_.system) {
         if (entry.kind == HostEntryKind::directory)
           allow("/" + entry.name, FileAccess::read_execute);

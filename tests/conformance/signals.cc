@@ -125,6 +125,7 @@ void a_timeout_ends_the_whole_tree_with_124(DriverWorld& world) {
   const auto told = box.read_to_end(*process);
 
   EXPECT_EQ(told.status.reason, ExitReason::timeout);
+  EXPECT_EQ(told.status.limit, HitLimit::wall_time);
   EXPECT_EQ(told.status.exit_code, 124);
   EXPECT_GE(told.status.duration, 1500ms);
   EXPECT_LT(told.status.duration, 5s);
@@ -148,6 +149,55 @@ void a_timeout_keeps_what_was_written(DriverWorld& world) {
 
   EXPECT_EQ(result.out, "begun\n");
   EXPECT_EQ(result.status.exit_code, 124);
+}
+
+bool limits_cpu_time(const Subject& subject) { return subject.can.limits.cpu_time != Limit::none; }
+
+void processor_time_runs_out_with_124(DriverWorld& world) {
+  Box box(world);
+  auto request = sh_request("while :; do :; done");
+  request.cpu_time = 1s;
+  request.timeout = 60s;
+
+  const auto status = must(box.try_exec(std::move(request))).status;
+
+  EXPECT_EQ(status.reason, ExitReason::timeout);
+  EXPECT_EQ(status.limit, HitLimit::cpu_time);
+  EXPECT_EQ(status.exit_code, 124);
+  const auto used = status.usage.cpu_user + status.usage.cpu_system;
+  EXPECT_GE(used, 1s);
+  EXPECT_LT(used, 2s);
+}
+
+void waiting_uses_no_processor_time(DriverWorld& world) {
+  Box box(world);
+  auto request = sh_request("sleep 1.5; exit 3");
+  request.cpu_time = 1s;
+
+  const auto status = must(box.try_exec(std::move(request))).status;
+
+  EXPECT_EQ(status.reason, ExitReason::exited);
+  EXPECT_EQ(status.limit, HitLimit::none);
+  EXPECT_EQ(status.exit_code, 3);
+}
+
+bool limits_cpu_time_of_all(const Subject& subject) {
+  return subject.can.limits.cpu_time == Limit::enforced;
+}
+
+void processor_time_is_counted_for_the_whole_tree(DriverWorld& world) {
+  Box box(world);
+  // No process of it lasts long enough to use up anything alone.
+  auto request = sh_request(
+      "while :; do (i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done) & "
+      "(i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done); wait; done");
+  request.cpu_time = 300ms;
+  request.timeout = 60s;
+
+  const auto status = must(box.try_exec(std::move(request))).status;
+
+  EXPECT_EQ(status.limit, HitLimit::cpu_time);
+  EXPECT_LT(status.usage.cpu_user + status.usage.cpu_system, 800ms);
 }
 
 void a_process_that_is_in_time_is_left_alone(DriverWorld& world) {
@@ -174,6 +224,10 @@ constexpr Behaviour kBehaviours[] = {
     {"a_timeout_keeps_what_was_written", a_timeout_keeps_what_was_written, limits_time},
     {"a_process_that_is_in_time_is_left_alone", a_process_that_is_in_time_is_left_alone,
      limits_time},
+    {"processor_time_runs_out_with_124", processor_time_runs_out_with_124, limits_cpu_time},
+    {"waiting_uses_no_processor_time", waiting_uses_no_processor_time, limits_cpu_time},
+    {"processor_time_is_counted_for_the_whole_tree", processor_time_is_counted_for_the_whole_tree,
+     limits_cpu_time_of_all},
 };
 
 }  // namespace

@@ -66,6 +66,9 @@ Result<ExecPlan> to_plan(WireExec wire) {
   TRY(const int64_t timeout,
       in_range("timeout_ms", wire.timeout_ms, 0, int64_t{kLongestTimeout.count()}));
   plan.request.timeout = Millis(timeout);
+  TRY(const int64_t cpu_time,
+      in_range("cpu_time_ms", wire.cpu_time_ms, 0, int64_t{kLongestTimeout.count()}));
+  plan.request.cpu_time = Millis(cpu_time);
   TRY(const int64_t limit, in_range("output_limit", wire.output_limit, 0, kLargestOutputLimit));
   plan.request.output_limit = static_cast<uint64_t>(limit);
   TRY(const int64_t keep, in_range("max_output_bytes", wire.max_output_bytes, int64_t{kDefaultKeep},
@@ -80,6 +83,7 @@ void append_exit(ObjectWriter& object, const ExitStatus& status, Truncated trunc
   object.member("exit_code", status.exit_code);
   if (status.signal != 0) object.member("signal", status.signal);
   object.member("reason", status.reason);
+  if (status.limit != HitLimit::none) object.member("limit", status.limit);
   object.member("duration_ms", to_ms(status.duration));
   object.member("truncated", truncated == Truncated::yes);
   append_usage(object.key("usage"), status.usage);

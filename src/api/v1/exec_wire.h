@@ -23,12 +23,13 @@ struct WireExec {
   std::optional<std::string> stdin_b64;
   std::optional<bool> stdin_open;  // more stdin comes by POST …/processes/{process}/stdin
   std::optional<int64_t> timeout_ms;
+  std::optional<int64_t> cpu_time_ms;
   std::optional<int64_t> output_limit;
   std::optional<int64_t> max_output_bytes;
 };
 BOOST_DESCRIBE_STRUCT(WireExec, (),
                       (argv, command, env, cwd, user, stdin_, stdin_b64, stdin_open, timeout_ms,
-                       output_limit, max_output_bytes))
+                       cpu_time_ms, output_limit, max_output_bytes))
 
 struct ExecPlan {
   ExecRequest request;
@@ -49,7 +50,8 @@ struct RunFacts {
   std::vector<Stage> stages;
 };
 
-// Everything but the output: exit_code, signal, reason, duration_ms, truncated, usage, attested.
+// Everything but the output: exit_code, signal, reason, limit, duration_ms, truncated, usage,
+// attested.
 enum class Truncated : uint8_t { no, yes };
 void append_exit(ObjectWriter& object, const ExitStatus& status, Truncated truncated);
 void append_run_facts(ObjectWriter& object, const RunFacts& facts);

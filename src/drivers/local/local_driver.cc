@@ -10,8 +10,10 @@ std::unique_ptr<Driver> make_local_driver(const Context& context) {
   options.confinement = native::Confinement::none;
   auto& can = options.capabilities;
   can.isolation = Isolation::none;
-  can.limits = {
-      .memory = Limit::per_process, .output = Limit::enforced, .wall_time = Limit::enforced};
+  can.limits = {.memory = Limit::per_process,
+                .output = Limit::enforced,
+                .wall_time = Limit::enforced,
+                .cpu_time = Limit::per_process};
   can.host_dir_rw = true;
   can.not_protected = {
       "nothing is protected: commands have every right of the user that Atoll runs as",

@@ -14,7 +14,8 @@ std::unique_ptr<Driver> make_subprocess_driver(const Context& context) {
   can.limits = {.memory = Limit::per_process,
                 .open_files = Limit::per_process,
                 .output = Limit::enforced,
-                .wall_time = Limit::enforced};
+                .wall_time = Limit::enforced,
+                .cpu_time = Limit::per_process};
   can.network = NetworkControl::deny;
   can.host_dir_ro = true;
   can.host_dir_rw = true;
