@@ -167,7 +167,9 @@ int Agent::run() {
     processes_.end_overdue();
     sudo_door_.send_away_the_silent();
     drop_closed();
-    proc_files_.refresh();  // after the answers are out
+    // After the answers are out.
+    proc_files_.refresh();
+    processes_.tidy();
   }
   const int left = processes_.end_all();
   drop_closed();

@@ -188,10 +188,9 @@ Result<ExecGroup> ExecGroups::make(uint64_t number) {
   return group;
 }
 
-void ExecGroups::give_back(ExecGroup group) {
-  const std::string name = group.name_;
-  group.parts_.clear();
-  if (!remove(name)) lingering_.push_back(name);
+void ExecGroups::give_back(ExecGroup group) { lingering_.push_back(std::move(group.name_)); }
+
+void ExecGroups::tidy() {
   std::erase_if(lingering_, [this](const std::string& old) { return remove(old); });
 }
 

@@ -42,6 +42,7 @@ struct WorkUsage {
 
 class ExecGroup final {
  public:
+  const std::string& name() const { return name_; }
   // Files for the child to write "0" into.
   const std::vector<int>& joins() const { return joins_; }
   // Version 1 tells exactly only how much processor time was used: the ratio divides it.
@@ -80,8 +81,9 @@ class ExecGroups final {
   // Whether a group tells how much processor time was used.
   bool count_cpu() const;
   Result<ExecGroup> make(uint64_t number);
-  // Removes the group now, or as soon as it is empty.
+  // The group is removed by tidy(), as soon as it is empty.
   void give_back(ExecGroup group);
+  void tidy();
   // Of everything below `work`.
   guest::Stats stats() const;
   WorkUsage work_usage() const;

@@ -129,7 +129,7 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
     process->deadline = process->started + Millis(std::min(request.timeout_ms, kLongestTimeMs));
   }
   process->cpu_limit_us = std::min(request.cpu_time_ms, kLongestTimeMs) * 1000;
-  TRY(auto spawned, spawn(jail_, groups_, place, request));
+  TRY(auto spawned, spawn(jail_, groups_, nursery_, place, request));
   process->pid = spawned.pid;
   process->group = std::move(spawned.group);
   if (spawned.pid == 0) {
@@ -174,8 +174,11 @@ Process* ProcessTable::command_of(pid_t pid) {
   const auto text = os::read_file(AT_FDCWD, "/proc/" + std::to_string(pid) + "/cgroup", 16384);
   const size_t at = text ? text->find("/exec-") : std::string::npos;
   if (at == std::string::npos) return nullptr;
-  Process* process = find(std::strtoull(text->c_str() + at + 6, nullptr, 10));
-  return process != nullptr && process->group ? process : nullptr;
+  const std::string name = text->substr(at + 1, text->find('\n', at) - at - 1);
+  for (const auto& [id, process] : processes_) {
+    if (process->group && process->group->name() == name) return process.get();
+  }
+  return nullptr;
 }
 
 Result<pid_t> ProcessTable::start_beside(pid_t asker, const guest::Exec& request, int directory,
@@ -187,7 +190,7 @@ Result<pid_t> ProcessTable::start_beside(pid_t asker, const guest::Exec& request
     place.group = &*command->group;
     place.mark = command->mark;
   }
-  TRY(auto spawned, spawn(jail_, groups_, place, request));
+  TRY(auto spawned, spawn(jail_, groups_, nursery_, place, request));
   if (spawned.pid == 0) return Error(Code::not_found, spawned.message);
   beside_[spawned.pid] = {std::move(ended), std::move(spawned.group)};
   return spawned.pid;
@@ -497,12 +500,17 @@ std::vector<guest::ProcessRow> ProcessTable::rows() const {
 guest::Stats ProcessTable::stats() const {
   guest::Stats stats = groups_.available() ? groups_.stats() : usage_of_descendants();
   if (!groups_.available()) stats.cpu_us += finished_cpu_us_;
+  if (nursery_.has_child() && stats.processes > 0) --stats.processes;
   stats.age_us = static_cast<uint64_t>((now() - born_).count());
   return stats;
 }
 
 WorkUsage ProcessTable::work_usage() const {
-  if (groups_.available()) return groups_.work_usage();
+  if (groups_.available()) {
+    WorkUsage usage = groups_.work_usage();
+    if (nursery_.has_child() && usage.processes > 0) --usage.processes;
+    return usage;
+  }
   const guest::Stats now = stats();
   WorkUsage usage{.processes = now.processes, .cpu_us = now.cpu_us};
   usage.memory.used = usage.memory.active_anon = now.memory_bytes;
@@ -511,6 +519,12 @@ WorkUsage ProcessTable::work_usage() const {
   usage.cpu_user_part = micros_of(finished.ru_utime);
   usage.cpu_system_part = micros_of(finished.ru_stime);
   return usage;
+}
+
+void ProcessTable::tidy() {
+  groups_.tidy();
+  if (!std::exchange(wants_child_, false) || jail_.config().dies_with_connection) return;
+  nursery_.refill(next_id_++);
 }
 
 void ProcessTable::reap() {
@@ -574,6 +588,7 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
     oom_kills = used.oom_kills;
     groups_.give_back(std::move(*process.group));
     process.group.reset();
+    wants_child_ = true;
   }
   exit.stdout_bytes = process.streams[0].own_end;
   exit.stderr_bytes = process.streams[1].own_end;

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "agent/jail.h"
+#include "agent/nursery.h"
 #include "agent/process.h"
 #include "os/poller.h"
 
@@ -52,6 +53,10 @@ class ProcessTable final {
   // Forgets the connection: its subscriptions end, its direct processes are killed.
   void forget(Connection& connection);
 
+  // What can wait until the answers are out: removes groups that are no longer needed, has a child
+  // made for the next command.
+  void tidy();
+
   // Collects ended children, ours and adopted ones.
   void reap();
   // When the next timeout falls due; zero = none.
@@ -87,6 +92,8 @@ class ProcessTable final {
   os::Poller& poller_;
   const Jail& jail_;
   ExecGroups groups_;
+  Nursery nursery_{groups_};
+  bool wants_child_ = false;
   std::function<void(pid_t)> began_;
   uint64_t next_id_ = 1;
   std::map<uint64_t, std::unique_ptr<Process>> processes_;

@@ -50,8 +50,8 @@ Result<> check(const guest::Exec& request) {
   return {};
 }
 
-Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, const SpawnPlace& place,
-                      const guest::Exec& request) {
+Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, Nursery& nursery,
+                      const SpawnPlace& place, const guest::Exec& request) {
   TRY(const auto user, jail.find_user(request.user));
   auto environment = jail.environment(user, request.env);
   if (!place.mark.empty())
@@ -95,7 +95,9 @@ Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, const SpawnPlace& pl
     plan.limit_count = limits.size();
   }
   const ExecGroup* group = place.group;
-  if (group == nullptr && groups.available()) {
+  if (group == nullptr) spawned.group = nursery.take();
+  const bool is_parked = spawned.group.has_value();
+  if (group == nullptr && !is_parked && groups.available()) {
     TRY(spawned.group, groups.make(place.id));
     group = &*spawned.group;
   }
@@ -104,7 +106,7 @@ Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, const SpawnPlace& pl
     plan.join_count = group->joins().size();
   }
 
-  auto pid = native::spawn_child(plan);
+  auto pid = is_parked ? nursery.child().start(plan) : native::spawn_child(plan);
   if (pid) {
     spawned.pid = *pid;
     return spawned;

@@ -8,7 +8,7 @@ import tempfile
 import time
 import unittest
 
-from live import ATOLL, census
+from live import ATOLL, Daemon, census
 
 RUNTIME = tempfile.mkdtemp(prefix="atoll-e2e-")
 ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not k.startswith("ATOLL_") or k == "ATOLL_LIBEXEC"},
@@ -74,6 +74,23 @@ while before - free() < (60 << 10) and time.monotonic() < deadline:
 print(before - free())
 """
         self.assertGreaterEqual(int(self.python(code, flags=("--memory", "256m"))), 60 << 10)
+
+
+class OutOfMemory(unittest.TestCase):
+    """Whatever the kernel kills in a sandbox without memory, it is a command: the agent goes on."""
+
+    def test_memory_full_of_files_ends_only_who_fills_it(self):
+        daemon = Daemon().start()
+        self.addCleanup(daemon.end)
+        box = daemon.create(driver="native", resources={"memory_mb": 64, "disk_mb": 512})
+        # So that a child waits for the next command, in the same group.
+        self.assertEqual(daemon.exec(box, "true")["exit_code"], 0)
+        for number in range(6):
+            daemon.exec(box, "dd", "if=/dev/zero", f"of=/dev/shm/{number}", "bs=1M", "count=40")
+            listed = daemon.exec(box, "ls", "/dev/shm")
+            self.assertEqual((listed["exit_code"], listed["stdout"].split()), (0, [str(n) for n in range(number + 1)]))
+        self.assertEqual(daemon.exec(box, "python3", "-c", "bytearray(200 << 20)")["reason"], "oom")
+        self.assertEqual(daemon.exec(box, "sh", "-c", "rm /dev/shm/*; echo emptied")["stdout"], "emptied\n")
 
 
 class Processors(InABox):

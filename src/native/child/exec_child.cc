@@ -47,65 +47,68 @@ ATOLL_IN_CHILD bool drop_capabilities(uint64_t kept) {
   return syscall(SYS_capset, &header, data) == 0;
 }
 
-ATOLL_IN_CHILD int fail(ChildPlan* plan, ChildStage stage) {
-  plan->failed_at = stage;
-  plan->failure = errno;
-  _exit(127);
-}
-
 ATOLL_IN_CHILD int child_main(void* argument) {
   auto* plan = static_cast<ChildPlan*>(argument);
-
   // Nothing of ours outlives its supervisor by accident; a daemonised grandchild is caught by the
   // subreaper above.
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  setsid();
+  for (size_t i = 0; i < plan->join_count; ++i) {
+    if (write(plan->joins[i], "0", 1) != 1) fail_child(*plan, ChildStage::cgroup);
+  }
+  carry_out(*plan);
+}
+
+}  // namespace
+
+ATOLL_IN_CHILD void fail_child(ChildPlan& plan, ChildStage stage) {
+  plan.failed_at = stage;
+  plan.failure = errno;
+  _exit(127);
+}
+
+ATOLL_IN_CHILD void carry_out(ChildPlan& plan) {
   signal(SIGPIPE, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  setsid();
-
-  for (size_t i = 0; i < plan->join_count; ++i) {
-    if (write(plan->joins[i], "0", 1) != 1) return fail(plan, ChildStage::cgroup);
-  }
   for (int i = 0; i < 3; ++i) {
-    if (dup2(plan->stdio[i], i) < 0) return fail(plan, ChildStage::stdio);
+    if (dup2(plan.stdio[i], i) < 0) fail_child(plan, ChildStage::stdio);
   }
-  if (plan->directory >= 0 && fchdir(plan->directory) != 0)
-    return fail(plan, ChildStage::directory);
-  for (size_t i = 0; i < plan->limit_count; ++i) {
-    const auto& limit = plan->limits[i];
+  if (plan.directory >= 0 && fchdir(plan.directory) != 0) fail_child(plan, ChildStage::directory);
+  for (size_t i = 0; i < plan.limit_count; ++i) {
+    const auto& limit = plan.limits[i];
     if (setrlimit(static_cast<__rlimit_resource_t>(limit.resource), &limit.value) != 0) {
-      return fail(plan, ChildStage::limits);
+      fail_child(plan, ChildStage::limits);
     }
   }
   // By system call: the library's functions would tell every thread of the agent to follow.
-  if (plan->change_identity && (syscall(SYS_setgroups, 0, nullptr) != 0 ||
-                                syscall(SYS_setresgid, plan->gid, plan->gid, plan->gid) != 0 ||
-                                syscall(SYS_setresuid, plan->uid, plan->uid, plan->uid) != 0)) {
-    return fail(plan, ChildStage::identity);
+  if (plan.change_identity && (syscall(SYS_setgroups, 0, nullptr) != 0 ||
+                               syscall(SYS_setresgid, plan.gid, plan.gid, plan.gid) != 0 ||
+                               syscall(SYS_setresuid, plan.uid, plan.uid, plan.uid) != 0)) {
+    fail_child(plan, ChildStage::identity);
   }
-  if (plan->drop_capabilities && !drop_capabilities(plan->kept_capabilities))
-    return fail(plan, ChildStage::privileges);
-  if (plan->no_new_privileges && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
-    return fail(plan, ChildStage::privileges);
+  if (plan.drop_capabilities && !drop_capabilities(plan.kept_capabilities))
+    fail_child(plan, ChildStage::privileges);
+  if (plan.no_new_privileges && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    fail_child(plan, ChildStage::privileges);
   }
-  if (plan->landlock >= 0 && syscall(SYS_landlock_restrict_self, plan->landlock, 0) != 0) {
-    return fail(plan, ChildStage::landlock);
+  if (plan.landlock >= 0 && syscall(SYS_landlock_restrict_self, plan.landlock, 0) != 0) {
+    fail_child(plan, ChildStage::landlock);
   }
   // What the agent holds open (its socket, the workspace, other processes' pipes) ends here.
-  if (!plan->inherit_descriptors && syscall(SYS_close_range, 3U, ~0U, 0U) != 0)
-    return fail(plan, ChildStage::stdio);
-  if (plan->seccomp != nullptr &&
-      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, plan->seccomp) != 0) {
-    return fail(plan, ChildStage::seccomp);
+  if (!plan.inherit_descriptors && syscall(SYS_close_range, 3U, ~0U, 0U) != 0)
+    fail_child(plan, ChildStage::stdio);
+  if (plan.seccomp != nullptr &&
+      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, plan.seccomp) != 0) {
+    fail_child(plan, ChildStage::seccomp);
   }
 
   // As execvpe does: the first program that can be run; "permission denied" is remembered over "not
   // found".
   int remembered = ENOENT;
-  for (const char* const* program = plan->programs; *program != nullptr; ++program) {
-    execve(*program, plan->argv, plan->environment);
+  for (const char* const* program = plan.programs; *program != nullptr; ++program) {
+    execve(*program, plan.argv, plan.environment);
     if (errno == EACCES) remembered = EACCES;
     if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) {
       remembered = errno;
@@ -113,10 +116,8 @@ ATOLL_IN_CHILD int child_main(void* argument) {
     }
   }
   errno = remembered;
-  return fail(plan, ChildStage::exec);
+  fail_child(plan, ChildStage::exec);
 }
-
-}  // namespace
 
 Result<pid_t> spawn_child(ChildPlan& plan) {
   // One stack serves every child, because the parent stands still until the child has left it.

@@ -63,6 +63,10 @@ struct ChildPlan {
 // why it did not get as far as exec (failed_at says where, and the child is already reaped).
 Result<pid_t> spawn_child(ChildPlan& plan);
 
+// Of the child itself, once it is in a session and the groups of its own: the rest of the way.
+[[noreturn]] void carry_out(ChildPlan& plan);
+[[noreturn]] void fail_child(ChildPlan& plan, ChildStage stage);
+
 const char* to_text(ChildStage stage);
 
 }  // namespace atl::native
