@@ -38,6 +38,7 @@ const std::vector<LimitOf>& all_limits() {
                                                      {"ATOLL_ATTACK_LIMIT_INODES", "4096"}};
     return std::vector<LimitOf>{
         {"fork_bomb", pids, {{"ATOLL_ATTACK_LIMIT_PIDS", "64"}}},
+        {"sudo_fork_bomb", pids, {{"ATOLL_ATTACK_LIMIT_PIDS", "64"}}},
         {"memory_bomb", memory, {{"ATOLL_ATTACK_LIMIT_MEMORY_MIB", "64"}}},
         {"tmpfs_bomb", memory, {{"ATOLL_ATTACK_LIMIT_MEMORY_MIB", "64"}}},
         {"disk_fill", disk, of_disk},

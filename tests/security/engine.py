@@ -18,6 +18,7 @@ WITHOUT_USERS = {"local", "subprocess", "rootless"}
 # Which limit an attack runs against. Small, so that twice of it hurts nobody.
 LIMITS = {
     "fork_bomb": {"pids": 64},
+    "sudo_fork_bomb": {"pids": 64},
     "memory_bomb": {"memory_mb": 64},
     "tmpfs_bomb": {"memory_mb": 64},
     "disk_fill": {"disk_mb": 16},

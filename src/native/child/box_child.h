@@ -7,9 +7,8 @@
 // The order matters:
 //   1. cgroups first, so that everything that follows is already counted;
 //   2. mounts, while the child still has the launcher's rights over the host's namespaces;
-//   3. the user namespace last: all others then belong to the host, and a capability regained
-//   inside
-//      has no power over them (rootless has no choice, and begins with it);
+//   3. the user namespace last: all others then belong to the host, and a capability that is
+//      regained inside has no power over them (rootless has no choice, and begins with it);
 //   4. capabilities, no_new_privs, Landlock, seccomp: each can only take away, so the next must not
 //      be needed by the one before.
 #pragma once

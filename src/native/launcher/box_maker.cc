@@ -32,12 +32,16 @@ bool has_capability(int capability) {
   return (held[capability / 32].effective >> (capability % 32) & 1U) != 0;
 }
 
-// Asks the kernel by doing it: settings that forbid it have many names.
+// Asks the kernel by doing it: settings that forbid it have many names, and one of them lets the
+// namespace be made but gives no rights in it.
 Result<> try_user_namespace() {
   const pid_t child = fork();
   if (child < 0) return os_error("starting a process");
   if (child == 0)
-    _exit(unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET) == 0 ? 0 : errno);
+    _exit(unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET) == 0 &&
+                  mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0
+              ? 0
+              : errno);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -1,18 +1,39 @@
 // The launcher: makes sandboxes, watches over them, and takes them down.
 //
-// It is the only part of Atoll that may be privileged, and is no deputy: it takes descriptors and
-// ids, never paths that a client names, and a sandbox runs with the rights of whoever owns the
-// launcher's socket, not with the launcher's. It is single-threaded and keeps no state that is not
-// also in its run directory:
+// Everything else of Atoll can be wrong without giving the host away; this cannot. It is the only
+// part that may be root, so it is small enough to be read in an afternoon (the count of its lines
+// is a test), static, single-threaded, and does as little as a launcher can:
 //
-//   launcher.sock   where the daemon connects (SOCK_SEQPACKET, 0600)
-//   keeper.lock     held by the keeper, which starts this program again when it dies
-//   box/<id>/       one sandbox: record, agent.sock, work/, tmp/
+//   **It is no deputy.** A client names sandboxes by id and sends numbers and descriptors, never a
+//   path: whoever can open a directory himself sends it open, and nobody can make the launcher open
+//   one for him. The kernel says who a client is. What that client may do in a directory, the
+//   sandbox's user may, and no more (box_maker.h translates the ids).
 //
-// Killed at any moment it leaves agents running and records lying; its successor opens a pidfd for
-// each (checked by start time, so that no stranger is mistaken for an agent), goes on watching, and
-// removes what is half made or has ended. It holds each sandbox's expiry, so that a time to live
-// holds while the daemon is away. With no sandbox and no client it leaves, and leaves nothing.
+//   **It decides before it acts.** What a sandbox will be is a value (native/plan.h), made without
+//   any rights and printed by `atoll run --explain`. From clone to exec (native/child/) the plan is
+//   only carried out, by code that does not allocate, lock or throw. A step that fails ends the
+//   child; there is no sandbox with a part of its policy.
+//
+//   **It believes nobody inside.** It reads no byte that a guest wrote. Of the agent it wants to
+//   know one thing, whether it lives, and that it asks the kernel, by pidfd.
+//
+//   **It can die at any moment.** It keeps no state that is not also in its run directory:
+//
+//     launcher.sock   where the daemon connects (SOCK_SEQPACKET, 0600)
+//     keeper.lock     held by the keeper, which starts this program again when it dies
+//     box/<id>/       one sandbox: record, agent.sock, work/, tmp/
+//
+//   Killed, it leaves agents running and records lying; its successor opens a pidfd for each
+//   (checked by start time, so that no stranger is mistaken for an agent), goes on watching, and
+//   removes what is half made or has ended. It holds each sandbox's expiry, so that a time to live
+//   holds while the daemon is away. With no sandbox and no client it leaves, and leaves nothing.
+//
+// Making begins with the sandbox's directory, so that nothing exists that no name tells of; then
+// come ids, control groups, and in one clone namespaces, mounts and the agent; then the record. A
+// directory without a record is half made, and whoever finds it takes it down. The client gets the
+// way to the agent last, so that nothing can run in a sandbox whose limits are not yet set. Taking
+// down begins with the processes, by control group and pid namespace; mounts and namespaces go with
+// the last of them; then groups and ids, and the directory at the very end.
 //
 // One launcher at a time serves a run directory, by a lock on it. One whose keeper was killed goes
 // on serving; the launcher of a new keeper waits for its end, and does not take what is just being
