@@ -86,10 +86,14 @@ Result<Fd> open_directory(int parent, const std::string& name) {
 }
 
 Result<Fd> make_group(int parent, const std::string& name) {
-  if (mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST) {
-    return os_error("making the cgroup", name);
+  for (int attempt = 1;; ++attempt) {
+    if (mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST) {
+      return os_error("making the cgroup", name);
+    }
+    auto group = open_directory(parent, name);
+    // Another launcher that leaves removes an empty slice, also between the two calls.
+    if (group || group.error().os_errno() != ENOENT || attempt == kAttempts) return group;
   }
-  return open_directory(parent, name);
 }
 
 std::vector<std::string> subgroups(int directory) {
@@ -259,10 +263,7 @@ Result<> CgroupSlice::open() {
       }
       if (!handed) return std::move(handed).error().with("handing controllers down from " + base);
     }
-    if (mkdir(tree.path.c_str(), 0755) != 0 && errno != EEXIST) {
-      return os_error("making the cgroup", tree.path);
-    }
-    TRY(tree.slice, os::open_at(AT_FDCWD, tree.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    TRY(tree.slice, make_group(AT_FDCWD, tree.path));
     if (version_ == CgroupVersion::v2) {
       TRY_OK(write_value(tree.slice.get(), "cgroup.subtree_control", wanted));
     }

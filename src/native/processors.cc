@@ -171,15 +171,14 @@ Result<> Processors::apply() {
 
 Result<Fd> Processors::join(const std::string& id) {
   if (slice_.version() != CgroupVersion::v1 || slice_.cpuset().empty()) return Fd();
-  const std::string slice = slice_.cpuset() + kSlice;
+  const auto found = owned_.find(id);
   // Also while nobody owns any: who comes later must be able to move this one.
-  if (access((slice + kShared).c_str(), F_OK) != 0) TRY_OK(apply());
-  std::string place = slice + kShared;
-  if (const auto found = owned_.find(id); found != owned_.end()) {
-    place = slice + "/" + id;
-    TRY_OK(make_group(place, to_text(found->second)));
-  }
-  return os::open_at(AT_FDCWD, place + "/cgroup.procs", O_WRONLY);
+  const std::string name = found == owned_.end() ? kShared : "/" + id;
+  const std::string group = slice_.cpuset() + kSlice + name;
+  if (found != owned_.end()) TRY_OK(make_group(group, to_text(found->second)));
+  if (auto opened = os::open_at(AT_FDCWD, group + "/cgroup.procs", O_WRONLY)) return opened;
+  TRY_OK(apply());
+  return os::open_at(AT_FDCWD, group + "/cgroup.procs", O_WRONLY);
 }
 
 Result<> Processors::pin(const std::string& id) const {

@@ -24,6 +24,8 @@
 namespace atl::native {
 namespace {
 
+constexpr int kAttempts = 5;
+
 bool has_capability(int capability) {
   __user_cap_header_struct header{};
   header.version = _LINUX_CAPABILITY_VERSION_3;
@@ -273,16 +275,18 @@ Result<MadeBox> BoxMaker::make(BoxOrder order) {
 
   // Without root's rights the agent is who we are, and nothing can be given to anybody else.
   const uid_t agent_outside = support_.rootless ? geteuid() : launch.first_id;
-  Fd processors;
   if (order.request.dedicated_cpus > 0) {
     TRY(const auto taken, processors_.take(order.id, order.request.dedicated_cpus));
     box.processors = to_text(taken);
   }
   if (plan.cgroup_version != CgroupVersion::none) {
-    TRY(processors, processors_.join(order.id));
     TRY(box.cgroups, BoxCgroups::create(cgroups_, order.id, agent_outside));
   }
   const auto start = [&]() -> Result<> {
+    Fd processors;
+    if (box.cgroups) {
+      TRY(processors, processors_.join(order.id));
+    }
     BoxFacts facts = facts_of(plan);
     std::vector<int> joins;
     if (processors) joins.push_back(processors.get());
@@ -311,6 +315,7 @@ Result<MadeBox> BoxMaker::make(BoxOrder order) {
     launch.hand_down_text = hand_down.c_str();
     launch.work_groups = work.data();
     launch.work_group_count = work.size();
+    launch.failed_at = BoxStage::none;
     TRY(auto started, start_box(launch));
     box.agent.pid = started.pid;
     box.agent.pidfd = std::move(started.pidfd);
@@ -322,7 +327,12 @@ Result<MadeBox> BoxMaker::make(BoxOrder order) {
     }
     return {};
   };
-  if (auto started = start(); !started) {
+  auto started = start();
+  // Who shares processors joins a group of all launchers. One of them that leaves removes it if
+  // nobody is in it, which may be between our opening it and our child's joining it.
+  for (int i = 1; i < kAttempts && !started && started.error().os_errno() == ENODEV; ++i)
+    started = start();
+  if (!started) {
     if (box.agent.pidfd) {
       static_cast<void>(os::send_signal(box.agent.pidfd, SIGKILL));
       waitpid(box.agent.pid, nullptr, 0);
