@@ -1,5 +1,6 @@
 """What programs in a box see of the machine: the sandbox and its limits, not the host."""
 
+import concurrent.futures
 import json
 import os
 import re
@@ -190,6 +191,14 @@ class Usage(InABox):
     def test_a_short_command_has_used_something(self):
         told = json.loads(self.told("true", flags=("--json",)))
         self.assertGreater(told["usage"]["cpu_ms"], 0, told["usage"])
+
+
+class SideBySide(InABox):
+    def test_boxes_that_begin_and_end_beside_each_other(self):
+        """Each has a launcher of its own, and who leaves takes along the control groups of all that nobody is in."""
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            done = list(pool.map(lambda _: box("true"), range(60)))
+        self.assertEqual({(one.returncode, one.stderr) for one in done}, {(0, "")})
 
 
 if __name__ == "__main__":

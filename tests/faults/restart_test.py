@@ -1,5 +1,6 @@
 """The daemon and the launcher die, or are replaced, while sandboxes work: nothing stops and nothing is lost."""
 
+import concurrent.futures
 import contextlib
 import os
 import pathlib
@@ -14,6 +15,8 @@ import unittest
 from live import ATOLL, LIBEXEC, Daemon, is_alive, pid_on_host, wait_until
 
 BOXES = 50
+MAKERS = 3
+PATIENCE = 60  # seconds, on a machine that is busy with other things
 # Counts as fast as a pipe takes it for a moment, then slowly: the ring must hold every line.
 COUNTER = "i=0; while :; do echo $i; i=$((i+1)); sleep 0.05; done"
 
@@ -119,27 +122,9 @@ class Restart(unittest.TestCase):
         self.assertTrue(is_alive(launcher), "the one that served goes on")
 
     def test_kill_9_while_sandboxes_are_being_made(self):
-        made, enough = [], threading.Event()
-
-        def make():
-            while not enough.is_set():
-                try:
-                    box = self.try_create()
-                except OSError:
-                    continue  # no daemon answers, or one was killed while it did
-                if box:
-                    made.append(box)
-
-        makers = [threading.Thread(target=make) for _ in range(3)]
-        for maker in makers:
-            maker.start()
-        try:
-            for who in ("launcher", "daemon", "keeper", "all") * 3:
-                self.kill_in_the_midst(who, made)
-        finally:
-            enough.set()
-            for maker in makers:
-                maker.join()
+        made = []
+        for who in ("launcher", "daemon", "keeper", "all") * 3:
+            made += self.kill_in_the_midst(who)
 
         self.check_all_adopted()
         # What was promised is there; what was not is not, here or (asserted at the end) on the host.
@@ -150,21 +135,47 @@ class Restart(unittest.TestCase):
         for box in known:
             self.assertEqual(self.daemon.exec(box, "echo", "alive")["stdout"], "alive\n")
 
-    def kill_in_the_midst(self, who, made):
-        """Kills while creations are under way, then waits until they succeed again."""
+    def kill_in_the_midst(self, who):
+        """Kills while sandboxes are being made, and gives those that were promised before and after."""
         launcher = wait_until(self.daemon.launcher, "a launcher is there")
         keepers = self.daemon.keepers()
         boxes = os.path.join(self.daemon.state, "run", "box")
         before = set(os.listdir(boxes))
-        wait_until(lambda: set(os.listdir(boxes)) - before, "the next one is being made")
-        self.daemon.made.update(os.listdir(boxes))  # also what nobody will be told of must be gone in the end
-        for pid in {"launcher": [launcher], "daemon": [], "keeper": keepers, "all": [launcher, *keepers]}[who]:
-            os.kill(pid, signal.SIGKILL)
-        if who in ("daemon", "all"):
-            self.daemon.kill()
-            self.daemon.start()
-        count = len(made)
-        wait_until(lambda: len(made) > count, f"sandboxes are made again after the death of: {who}")
+        killed = threading.Event()
+        with concurrent.futures.ThreadPoolExecutor(MAKERS) as pool:
+            makers = [pool.submit(self.make_until_after, killed) for _ in range(MAKERS)]
+            try:
+                # Without a pause between two looks: nothing else says that one is only half made.
+                deadline = time.monotonic() + PATIENCE
+                while not set(os.listdir(boxes)) - before:
+                    self.assertLess(time.monotonic(), deadline, "no sandbox is being made")
+                for pid in {"launcher": [launcher], "daemon": [], "keeper": keepers, "all": [launcher, *keepers]}[who]:
+                    os.kill(pid, signal.SIGKILL)
+                if who in ("daemon", "all"):
+                    self.daemon.kill()
+            finally:
+                killed.set()
+            # Also what nobody will be told of must be gone in the end.
+            self.daemon.made.update(os.listdir(boxes))
+            if who in ("daemon", "all"):
+                self.daemon.start()
+            return [box for maker in makers for box in maker.result()]
+
+    def make_until_after(self, killed):
+        """Makes one after the other until one is made that was asked for after the kill."""
+        made = []
+
+        def make():
+            try:
+                return self.try_create()
+            except OSError:
+                return None  # no daemon answers, or one was killed while it did
+
+        while True:
+            is_last = killed.is_set()
+            made.append(wait_until(make, "sandboxes are made again", PATIENCE))
+            if is_last:
+                return made
 
     def try_create(self):
         answer = self.daemon.call("POST", "/v1/sandboxes", {"driver": self.drivers[0]})
