@@ -12,7 +12,7 @@ ROUNDS = 10
 MEMORY_MB = 256
 DISK_MB = 256
 # A bomb that nobody ends any more ends by itself.
-BOMB_SECONDS = 120
+BOMB_SECONDS = 60
 
 # name: what the neighbour does, what it may use, the aim for the p99.
 NEIGHBOURS = {
