@@ -15,7 +15,7 @@ import tempfile
 import threading
 import unittest
 
-from live import ATOLL, census
+from live import ATOLL, LIBEXEC, census
 
 RENAME_EXCHANGE = 2
 SWAPPED_STARTS = 40
@@ -94,6 +94,20 @@ class HostileRoot(unittest.TestCase):
 
     def test_a_plain_root_starts(self):
         self.assertTrue(self.check(self.start()))
+
+    def test_the_look_tells_covered_from_open(self):
+        weak = os.path.join(os.path.dirname(os.path.abspath(LIBEXEC)), "atoll-weak")
+        opened = pathlib.Path(self.directory, "weak")
+        opened.mkdir()
+        for name in ("atoll-agent", "atoll-sudo"):
+            (opened / name).symlink_to(os.path.join(weak, name))
+        launcher = opened / "atoll-launcher"
+        launcher.write_text(f'#!/bin/sh\nATOLL_TEST_WITHOUT=proc_masks exec "{weak}/atoll-launcher" "$@"\n')
+        launcher.chmod(0o755)
+        self.environment["ATOLL_LIBEXEC"] = str(opened)
+        told = self.start().stdout
+        self.assertIn("kallsyms: 1", told)
+        self.assertIn("/proc/sys/kernel/core_pattern", told)
 
     def test_links_in_the_place_of_directories(self):
         ways_out = [str(self.outside), "../" * 20 + str(self.outside)[1:], "/proc/1/root" + str(self.outside),
