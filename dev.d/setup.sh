@@ -7,10 +7,10 @@ packages_of() {
         libboost1.81-dev libboost-json1.81-dev libexpected-dev libfmt-dev libyaml-cpp-dev \
         libsqlite3-dev libssl-dev
       ;;
-    # The second and third line are what everyday_test.py runs in sandboxes.
+    # The second and third line are what everyday_test.py runs in sandboxes; btrfs-progs makes the storage pool.
     test) echo libclang-rt-19-dev llvm-19 libgtest-dev libgmock-dev curl jq procps \
       git gcc g++ libc6-dev make cmake perl python3-venv nodejs npm sqlite3 tmux vim less bsdutils strace \
-      openssh-client openssl file bzip2 xz-utils passwd ;;
+      openssh-client openssl file bzip2 xz-utils passwd btrfs-progs ;;
     # QEMU, and what a guest's disk is made of and with (tests/vm).
     vm)
       echo qemu-system-x86 busybox-static kmod e2fsprogs btrfs-progs procps psmisc git iproute2 libcap2-bin \

@@ -1,4 +1,5 @@
-// Where our own programs are: this one, and its companions atoll-launcher and atoll-agent.
+// Where our own programs are: this one, and its companions atoll-launcher, atoll-agent and
+// atoll-pool.
 #pragma once
 
 #include <string>

@@ -2,8 +2,6 @@
 
 #include <time.h>
 
-#include <cstdio>
-
 namespace atl {
 namespace {
 
@@ -27,17 +25,6 @@ class SystemClock final : public Clock {
 const Clock& system_clock() {
   static const SystemClock clock;
   return clock;
-}
-
-std::string to_rfc3339(WallTime time) {
-  const auto millis = time.time_since_epoch().count();
-  const time_t seconds = static_cast<time_t>(millis / 1000);
-  tm parts{};
-  gmtime_r(&seconds, &parts);
-  char text[40];
-  const size_t length = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  std::snprintf(text + length, sizeof text - length, ".%03dZ", static_cast<int>(millis % 1000));
-  return text;
 }
 
 }  // namespace atl

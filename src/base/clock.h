@@ -1,4 +1,4 @@
-// Time as a parameter, so that tests can move it.
+// Time as a parameter, so that tests can move it (fake_clock.h).
 #pragma once
 
 #include <chrono>
@@ -22,20 +22,6 @@ class Clock {
 
 // The real one; it has no state, so one for everybody is no hidden coupling.
 const Clock& system_clock();
-
-class FakeClock final : public Clock {
- public:
-  WallTime wall() const override { return wall_; }
-  Micros boot() const override { return boot_; }
-  void advance(Micros by) {
-    boot_ += by;
-    wall_ += std::chrono::duration_cast<Millis>(by);
-  }
-
- private:
-  WallTime wall_{std::chrono::seconds(1'700'000'000)};
-  Micros boot_{std::chrono::seconds(1'000)};
-};
 
 // "2026-11-15T07:43:48.120Z"
 std::string to_rfc3339(WallTime time);

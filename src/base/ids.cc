@@ -41,8 +41,6 @@ std::string random_name(size_t length) {
   return name;
 }
 
-std::string make_sandbox_id() { return "sbx" + random_name(20); }
-
 bool is_sandbox_id(std::string_view text) {
   return text.size() == kSandboxIdLength && text.starts_with("sbx") &&
          std::ranges::all_of(text, is_lower_or_digit);

@@ -6,6 +6,8 @@
 
 namespace atl {
 
+std::string make_sandbox_id() { return "sbx" + random_name(20); }
+
 std::string make_request_id() { return "req" + random_name(16); }
 
 std::string make_trace_id() {

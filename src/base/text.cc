@@ -1,13 +1,7 @@
 #include "base/text.h"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
-
 namespace atl {
-namespace {
 
-// The length of the well-formed UTF-8 sequence at the front of `text`, or 0.
 size_t utf8_sequence(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const auto continues = [&](size_t i) { return i < text.size() && (byte(i) & 0xC0) == 0x80; };
@@ -27,25 +21,6 @@ size_t utf8_sequence(std::string_view text) {
     return 4;
   }
   return 0;
-}
-
-}  // namespace
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    // Eight plain bytes at a time: most output is ASCII.
-    while (text.size() >= 8) {
-      uint64_t block;
-      __builtin_memcpy(&block, text.data(), 8);
-      if (block & 0x8080808080808080ULL) break;
-      text.remove_prefix(8);
-    }
-    if (text.empty()) break;
-    const size_t length = utf8_sequence(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
 }
 
 std::string to_printable(std::string_view text) {

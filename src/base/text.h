@@ -12,6 +12,8 @@
 
 namespace atl {
 
+// The length of the well-formed UTF-8 sequence at the front of `text`, which is not empty; or 0.
+size_t utf8_sequence(std::string_view text);
 // True for well-formed UTF-8 (no surrogates, no overlong forms).
 bool is_utf8(std::string_view text);
 // Malformed bytes become U+FFFD; for messages that show a guest's bytes to people.

@@ -27,6 +27,23 @@ Result<std::pair<int64_t, std::string_view>> leading_number(std::string_view tex
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    // Eight plain bytes at a time: most output is ASCII.
+    while (text.size() >= 8) {
+      uint64_t block;
+      __builtin_memcpy(&block, text.data(), 8);
+      if (block & 0x8080808080808080ULL) break;
+      text.remove_prefix(8);
+    }
+    if (text.empty()) break;
+    const size_t length = utf8_sequence(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 std::string to_base64(std::string_view bytes) {
   std::string out;
   out.reserve((bytes.size() + 2) / 3 * 4);

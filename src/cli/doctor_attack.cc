@@ -29,10 +29,15 @@ struct LimitOf {
 
 const std::vector<LimitOf>& all_limits() {
   static const std::vector<LimitOf> kLimits = [] {
-    Resources pids, memory, disk, cpu;
+    Resources pids, memory, disk, pool, little_pool, cpu;
     pids.pids = 64;
     memory.memory_mb = 64;
     disk.disk_mb = 16;
+    // A disk of more than half the memory is in the storage pool.
+    pool.memory_mb = 64;
+    pool.disk_mb = 40;
+    little_pool.memory_mb = 8;
+    little_pool.disk_mb = 5;
     cpu.cpu = 0.2;
     const std::map<std::string, std::string> of_disk{{"ATOLL_ATTACK_LIMIT_DISK_MIB", "16"},
                                                      {"ATOLL_ATTACK_LIMIT_INODES", "4096"}};
@@ -43,6 +48,9 @@ const std::vector<LimitOf>& all_limits() {
         {"tmpfs_bomb", memory, {{"ATOLL_ATTACK_LIMIT_MEMORY_MIB", "64"}}},
         {"disk_fill", disk, of_disk},
         {"inode_fill", disk, of_disk},
+        {"pool_fill", pool, {{"ATOLL_ATTACK_LIMIT_DISK_MIB", "40"}}},
+        {"pool_files", little_pool, {{"ATOLL_ATTACK_LIMIT_DISK_MIB", "5"}}},
+        {"pool_subvolume", pool, {}},
         {"cpu_spin", cpu, {{"ATOLL_ATTACK_LIMIT_CPU_PERCENT", "20"}}},
     };
   }();

@@ -65,7 +65,7 @@ class Program {
   // Serves until told to stop.
   virtual Result<> serve(ServeOptions options) = 0;
   virtual Result<std::unique_ptr<LocalEngine>> open_engine() = 0;
-  // Where our companions are: atoll-launcher, atoll-agent, atoll-attack.
+  // Where our companions are: atoll-launcher, atoll-agent, atoll-pool, atoll-attack.
   virtual Result<std::string> find_libexec() = 0;
 };
 

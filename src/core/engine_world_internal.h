@@ -11,6 +11,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include "base/fake_clock.h"
 #include "base/ids.h"
 #include "core/engine.h"
 #include "driver/fake_driver.h"

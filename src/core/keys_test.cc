@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/fake_clock.h"
 #include "base/run_task.h"
 #include "store/memory_store.h"
 

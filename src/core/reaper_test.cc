@@ -5,6 +5,8 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "base/fake_clock.h"
+
 namespace atl {
 namespace {
 

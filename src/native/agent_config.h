@@ -10,30 +10,17 @@
 #include <vector>
 
 #include "base/result.h"
+#include "native/agent_places.h"
 
 namespace atl::native {
 
-// Descriptors that the launcher puts in place before it executes the agent.
-constexpr int kAgentConnection = 3;  // the first connection, to whoever asked for the sandbox
-constexpr int kAgentListener = 4;    // further connections; each begins with the token
-constexpr int kAgentConfig = 5;      // AgentConfig, encoded
-constexpr int kAgentToken = 6;       // kTokenBytes and then BoxFacts in a pipe
-constexpr int kAgentWorkspace = 7;
-constexpr int kAgentTemporary = 8;
-constexpr int kAgentFirstMount = 9;
-
-constexpr size_t kTokenBytes = 32;
 constexpr size_t kLargestConfig = 512 * 1024;
-constexpr size_t kMostMounts = 16;
 
 enum class Confinement : uint8_t {
   none,
   process,  // Landlock, seccomp and rlimits, applied to each command
   box,      // namespaces and a root of its own, around the agent too: see box_facts.h
 };
-
-// Why the agent ended, as its exit code: anything else means that processes of its may be left.
-constexpr int kAgentLeftNothing = 0;
 
 struct AgentMount {
   std::string guest_path;

@@ -1,5 +1,7 @@
 #include "native/call_checks.h"
 
+#include <linux/btrfs.h>
+#include <linux/fs.h>
 #include <linux/netlink.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
@@ -32,6 +34,10 @@ constexpr uint32_t kNamespaceFlags = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUT
                                      CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
 constexpr uint32_t kTerminalRequests[] = {TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS};
+
+// Every file system may answer these, though they are of the family that btrfs has for itself.
+constexpr uint32_t kCloneRequests[] = {FICLONE, FICLONERANGE, FIDEDUPERANGE};
+constexpr uint32_t kFamilyMask = 0xFF00;
 
 // The rest of a socket's type is SOCK_CLOEXEC and SOCK_NONBLOCK. The kernel has no name for this
 // mask in its public headers.
@@ -111,7 +117,11 @@ Fragment check_clone() {
 Fragment check_ioctl() {
   Decision request(allow());
   for (const uint32_t number : kTerminalRequests) request.set(number, refuse(EPERM));
-  return request.on(word_of_argument(1));
+  Decision btrfs(refuse(ENOTTY));
+  for (const uint32_t number : kCloneRequests) btrfs.set(number, allow());
+  Decision family(request.on(word_of_argument(1)));
+  family.set(BTRFS_IOCTL_MAGIC << 8, btrfs.on(word_of_argument(1)));
+  return family.on(word_of_argument(1), kFamilyMask);
 }
 
 Fragment check_socket() {

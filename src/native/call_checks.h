@@ -11,6 +11,8 @@ Fragment check_clone();
 
 // No typing into a terminal's input (TIOCSTI, TIOCLINUX), no taking the console's output (TIOCCONS)
 // and no line disciplines, each of which is a kernel module that exploits know (TIOCSETD): EPERM.
+// Of btrfs nothing but cloning and deduplicating (ENOTTY): a subvolume that code makes inside its
+// own is in nobody's quota.
 Fragment check_ioctl();
 
 // AF_UNIX, TCP and UDP over IP with the ping sockets beside them, and the part of netlink that

@@ -73,14 +73,6 @@ bool contains_word(const std::string& text, std::string_view word) {
   return false;
 }
 
-Result<> write_value(int directory, const std::string& file, std::string_view value) {
-  TRY(auto fd, os::open_at(directory, file, O_WRONLY));
-  if (write(fd.get(), value.data(), value.size()) != static_cast<ssize_t>(value.size())) {
-    return os_error("writing " + std::string(value) + " to", file);
-  }
-  return {};
-}
-
 Result<Fd> open_directory(int parent, const std::string& name) {
   return os::open_at(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 }
@@ -236,13 +228,6 @@ CgroupSlice CgroupSlice::probe() {
   return slice;
 }
 
-CgroupSlice CgroupSlice::as_told(CgroupVersion version, uint8_t roles) {
-  CgroupSlice slice;
-  slice.version_ = version;
-  slice.roles_ = roles;
-  return slice;
-}
-
 Result<> CgroupSlice::open() {
   std::string wanted = "+memory +pids";
   if ((roles_ & kRoleCpu) != 0) wanted += " +cpu";
@@ -251,21 +236,21 @@ Result<> CgroupSlice::open() {
     const std::string base = tree.path.substr(0, tree.path.rfind('/'));
     if (version_ == CgroupVersion::v2) {
       TRY(auto top, os::open_at(AT_FDCWD, base, O_RDONLY | O_DIRECTORY));
-      auto handed = write_value(top.get(), "cgroup.subtree_control", wanted);
+      auto handed = os::write_value(top.get(), "cgroup.subtree_control", wanted);
       if (!handed && handed.error().os_errno() == EBUSY) {
         // Processes and controllers cannot share a group: we step down, as do those beside us.
         TRY(auto aside, make_group(top.get(), kSupervisor));
         const auto members = os::read_file(top.get(), "cgroup.procs", 1 << 20);
         for (const auto& pid : members ? split(*members, '\n') : std::vector<std::string>()) {
-          if (!pid.empty()) static_cast<void>(write_value(aside.get(), "cgroup.procs", pid));
+          if (!pid.empty()) static_cast<void>(os::write_value(aside.get(), "cgroup.procs", pid));
         }
-        handed = write_value(top.get(), "cgroup.subtree_control", wanted);
+        handed = os::write_value(top.get(), "cgroup.subtree_control", wanted);
       }
       if (!handed) return std::move(handed).error().with("handing controllers down from " + base);
     }
     TRY(tree.slice, make_group(AT_FDCWD, tree.path));
     if (version_ == CgroupVersion::v2) {
-      TRY_OK(write_value(tree.slice.get(), "cgroup.subtree_control", wanted));
+      TRY_OK(os::write_value(tree.slice.get(), "cgroup.subtree_control", wanted));
     }
   }
   return {};
@@ -334,7 +319,7 @@ Result<> BoxCgroups::finish(uid_t owner) {
   for (const auto& work : work_) {
     const int directory = work.directory.get();
     if (version_ == CgroupVersion::v2) {
-      TRY_OK(write_value(directory, "cgroup.subtree_control", "+memory +pids"));
+      TRY_OK(os::write_value(directory, "cgroup.subtree_control", "+memory +pids"));
     }
     if (fchown(directory, owner, owner) != 0 ||
         fchownat(directory, "cgroup.procs", owner, owner, 0) != 0) {
@@ -348,7 +333,7 @@ Result<> BoxCgroups::set(uint8_t role, const std::string& file, const std::strin
                          bool optional) {
   for (const auto& work : work_) {
     if ((work.roles & role) == 0) continue;
-    auto written = write_value(work.directory.get(), file, value);
+    auto written = os::write_value(work.directory.get(), file, value);
     if (!written && optional && written.error().os_errno() == ENOENT) return {};
     return written;
   }
@@ -412,13 +397,13 @@ Result<> BoxCgroups::freeze(bool frozen) {
   const bool v1 = version_ == CgroupVersion::v1;
   const std::string wanted = v1 ? (frozen ? "FROZEN" : "THAWED") : (frozen ? "1" : "0");
   const std::string told = v1 ? wanted : (frozen ? "frozen 1" : "frozen 0");
-  TRY_OK(write_value(directory, v1 ? "freezer.state" : "cgroup.freeze", wanted));
+  TRY_OK(os::write_value(directory, v1 ? "freezer.state" : "cgroup.freeze", wanted));
   for (;;) {
     TRY(const auto state, os::read_file(directory, v1 ? "freezer.state" : "cgroup.events", 4096));
     if (state.find(told) != std::string::npos) return {};
     if (system_clock().boot() > give_up) {
       static_cast<void>(
-          write_value(directory, v1 ? "freezer.state" : "cgroup.freeze", v1 ? "THAWED" : "0"));
+          os::write_value(directory, v1 ? "freezer.state" : "cgroup.freeze", v1 ? "THAWED" : "0"));
       return Error(Code::deadline_exceeded, "some process does not stand still");
     }
     poll(nullptr, 0, 1);
@@ -437,7 +422,7 @@ Result<> BoxCgroups::remove() {
   for (const auto& place : places_) {
     if (version_ == CgroupVersion::v2) {
       if (auto group = open_directory(place.slice.get(), id_)) {
-        static_cast<void>(write_value(group->get(), "cgroup.kill", "1"));
+        static_cast<void>(os::write_value(group->get(), "cgroup.kill", "1"));
       }
     }
     TRY_OK(remove_group(place.slice.get(), id_, give_up));

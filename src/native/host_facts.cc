@@ -170,21 +170,6 @@ std::vector<PlaceFacts> look_at_places(const std::vector<Mounted>& mounts,
   return places;
 }
 
-std::vector<QuotaPlace> find_quotas(const std::vector<Mounted>& mounts) {
-  std::vector<QuotaPlace> found;
-  for (const auto& mount : mounts) {
-    const auto options = split(mount.options, ',');
-    const auto has = [&](std::string_view option) {
-      return std::ranges::find(options, option) != options.end();
-    };
-    const bool by_project = has("prjquota") || has("pquota");
-    const bool fits =
-        mount.kind == "btrfs" || ((mount.kind == "xfs" || mount.kind == "ext4") && by_project);
-    if (fits && !has("ro")) found.push_back({mount.path, mount.kind});
-  }
-  return found;
-}
-
 // "VmX:   123 kB" of /proc/meminfo.
 uint64_t memory_line(const std::string& text, std::string_view name) {
   const size_t at = text.find(std::string(name) + ":");
@@ -288,7 +273,7 @@ std::string ask_version(const std::string& path, const std::string& name) {
 
 std::vector<CompanionFacts> find_companions(const std::string& libexec) {
   std::vector<CompanionFacts> companions;
-  for (const char* name : {"atoll-launcher", "atoll-agent"}) {
+  for (const char* name : {"atoll-launcher", "atoll-agent", "atoll-pool"}) {
     CompanionFacts companion{name, libexec.empty() ? "" : libexec + "/" + name, false, ""};
     companion.is_there = !libexec.empty() && access(companion.path.c_str(), X_OK) == 0;
     if (companion.is_there) companion.version = ask_version(companion.path, name);
@@ -357,9 +342,7 @@ HostFacts look_at_host(const WhereToLook& where) {
 
   facts.namespaces = try_namespaces();
   facts.places = look_at_places(mounts, facts.kernel);
-  facts.quotas = find_quotas(mounts);
-  facts.has_btrfs = (kernel_knows("btrfs") || is_module(facts.kernel, "fs/btrfs/btrfs")) &&
-                    exists("/dev/loop-control") && !find_program("mkfs.btrfs").empty();
+  facts.pool = find_pool_obstacle();
 
   const std::string memory = read_text("/proc/meminfo");
   facts.memory_bytes = memory_line(memory, "MemTotal");

@@ -14,6 +14,7 @@
 
 #include "native/cgroup.h"
 #include "native/namespace_trial.h"
+#include "native/pool_support.h"
 
 namespace atl::native {
 
@@ -29,11 +30,6 @@ struct PlaceFacts {
   std::string path;
   std::string file_system;
   OwnerMapping owner_mapping = OwnerMapping::unlikely;
-};
-
-struct QuotaPlace {
-  std::string path;
-  std::string file_system;
 };
 
 // A program or service of somebody else that a driver could use.
@@ -84,8 +80,7 @@ struct HostFacts {
   bool has_overlay = false;
 
   std::vector<PlaceFacts> places;  // /, /tmp, the current directory
-  std::vector<QuotaPlace> quotas;
-  bool has_btrfs = false;  // the kernel can, and mkfs.btrfs and loop devices are there
+  PoolObstacle pool;
 
   uint64_t memory_bytes = 0;
   uint64_t available_memory_bytes = 0;

@@ -309,24 +309,13 @@ HostCheck storage_pool(const HostFacts& facts) {
   HostCheck check{"storage_pool",
                   Verdict::ok,
                   Need::useful,
-                  "",
-                  "disk limits for files that outlive memory; without it they are in memory",
+                  "possible: btrfs in an image, made when a sandbox needs it",
+                  "native: a --disk larger than 1 GiB or half the memory; without it, in memory",
                   ""};
-  std::vector<std::string> parts;
-  parts.reserve(facts.quotas.size());
-  for (const auto& place : facts.quotas)
-    parts.push_back(place.path + " (" + place.file_system + ")");
-  if (!parts.empty()) {
-    check.found = joined(parts);
-  } else if (facts.has_btrfs) {
-    check.found = "no file system with project quota; an image with btrfs is possible";
-  } else {
-    check.verdict = Verdict::missing;
-    check.found = "no btrfs, and no xfs or ext4 with project quota";
-    check.repair =
-        "sudo apt-get install btrfs-progs && sudo modprobe btrfs loop\n# or mount a file system "
-        "with quota: mount -o prjquota /dev/… /var/lib/atoll";
-  }
+  if (facts.pool.reason.empty()) return check;
+  check.verdict = Verdict::missing;
+  check.found = facts.pool.reason;
+  check.repair = "sudo " + facts.pool.repair;
   return check;
 }
 

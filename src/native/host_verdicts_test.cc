@@ -27,7 +27,6 @@ HostFacts good_host() {
   facts.has_seccomp = true;
   facts.has_overlay = true;
   facts.places = {{"/", "ext4", OwnerMapping::works}};
-  facts.quotas = {{"/var", "btrfs"}};
   facts.memory_bytes = uint64_t{8} << 30;
   facts.available_memory_bytes = uint64_t{4} << 30;
   facts.pid_max = 4'194'304;
@@ -237,9 +236,21 @@ TEST(HostFactsOfThisHost, AreFoundWithoutAnythingLeftBehind) {
   EXPECT_GT(facts.state_free_bytes, 0U);
   ASSERT_GE(facts.places.size(), 2U);
   EXPECT_NE(facts.places[0].file_system, "unknown");
-  EXPECT_EQ(facts.companions.size(), 2U);
+  EXPECT_EQ(facts.companions.size(), 3U);
   EXPECT_FALSE(facts.companions[0].is_there);
   for (const auto& check : judge_host(facts)) EXPECT_NE(check.found, "") << check.name;
+}
+
+TEST(HostVerdicts, WhatKeepsTheStoragePoolAwayIsNamedWithTheCommandThatRepairsIt) {
+  HostFacts facts = good_host();
+  facts.pool = {"mkfs.btrfs is not installed", "apt install btrfs-progs"};
+
+  const auto check = check_of(facts, "storage_pool");
+
+  EXPECT_EQ(check.verdict, Verdict::missing);
+  EXPECT_EQ(check.need, Need::useful);
+  EXPECT_EQ(check.found, "mkfs.btrfs is not installed");
+  EXPECT_EQ(check.repair, "sudo apt install btrfs-progs");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "native/host_view.h"
 #include "native/landlock.h"
 #include "native/plan.h"
+#include "native/storage_choice.h"
 #include "net/byte_stream.h"
 #include "os/file.h"
 
@@ -176,6 +177,11 @@ class LaunchedDriver final : public Driver {
       can.not_protected.push_back("processor time and the sum of memory are not limited: " +
                                   boxes.cgroup_reason);
     }
+    const std::string no_pool = options_.rootless ? "it needs root" : find_pool_obstacle().reason;
+    if (!no_pool.empty()) {
+      can.not_protected.push_back(
+          "files live in memory, however large the disk: there is no storage pool, " + no_pool);
+    }
     co_return can;
   }
 
@@ -187,7 +193,8 @@ class LaunchedDriver final : public Driver {
     const auto cgroups = CgroupSlice::as_told(hello.boxes.cgroup_version, hello.boxes.cgroup_roles);
     CO_TRY(const auto plan,
            make_plan(spec.id, make_box_request(spec), view_host(), authority, cgroups, LayerSet()));
-    co_return describe(plan) + describe_directories(spec);
+    co_return describe(plan) + "storage       " + storage_of(spec).reason + "\n" +
+        describe_directories(spec);
   }
 
   Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec) override {
@@ -264,7 +271,16 @@ class LaunchedDriver final : public Driver {
     return config;
   }
 
-  static BoxRequest make_box_request(const SandboxSpec& spec) {
+  StorageChoice storage_of(const SandboxSpec& spec) const {
+    const auto bytes = [](const std::optional<int64_t>& mib) {
+      return static_cast<uint64_t>(mib.value_or(0)) << 20;
+    };
+    return choose_storage(bytes(spec.resources.disk_mb), bytes(spec.resources.memory_mb),
+                          options_.rootless ? Authority::rootless : Authority::root,
+                          find_pool_obstacle);
+  }
+
+  BoxRequest make_box_request(const SandboxSpec& spec) const {
     BoxRequest box;
     const CgroupLimits limits = limits_of(spec.resources);
     box.memory_bytes = limits.memory_bytes;
@@ -277,6 +293,7 @@ class LaunchedDriver final : public Driver {
     box.pids = limits.pids;
     if (spec.resources.disk_mb)
       box.disk_bytes = static_cast<uint64_t>(*spec.resources.disk_mb) << 20;
+    box.storage = storage_of(spec).storage;
     box.has_root = spec.root.has_value();
     box.has_workspace = spec.workspace.has_value();
     const auto shown = [](HostAccess access) {
@@ -394,7 +411,7 @@ LaunchedDriverOptions box_options(std::string name) {
   can.not_protected = {
       "sandboxes share the host's kernel: a bug in it is a way out",
       "programs in /usr are the host's, so their versions and names are visible",
-      "files that a sandbox writes live in memory, and are gone with it",
+      "files that a sandbox writes are gone with it",
   };
   return options;
 }

@@ -1,7 +1,7 @@
 #include "native/launcher_protocol.h"
 
 #include "base/bytes.h"
-#include "native/agent_config.h"
+#include "native/agent_places.h"
 
 namespace atl::native {
 namespace {
@@ -23,6 +23,7 @@ Result<BoxRequest> read_box(ByteReader& reader) {
   box.dedicated_cpus = reader.u32();
   box.pids = reader.u64();
   box.disk_bytes = reader.u64();
+  box.storage = reader.u8() == 1 ? Storage::pool : Storage::memory;
   box.open_files = reader.u64();
   box.allow_ptrace = reader.u8() == 1;
   box.has_root = reader.u8() == 1;
@@ -75,24 +76,7 @@ std::string encode(const LauncherHello& message) {
   return std::move(writer).bytes();
 }
 
-Result<LauncherHello> decode_launcher_hello(std::string_view body) {
-  ByteReader reader(body);
-  LauncherHello message;
-  message.version = reader.u32();
-  message.program_version = reader.text();
-  auto& boxes = message.boxes;
-  boxes.available = reader.u8() == 1;
-  boxes.rootless = reader.u8() == 1;
-  boxes.reason = reader.text();
-  boxes.hint = reader.text();
-  const uint8_t cgroups = reader.u8();
-  if (cgroups > static_cast<uint8_t>(CgroupVersion::v2)) return malformed();
-  boxes.cgroup_version = static_cast<CgroupVersion>(cgroups);
-  boxes.cgroup_roles = reader.u8();
-  boxes.cgroup_reason = reader.text();
-  boxes.dedicated = reader.u8() != 0;
-  return checked(reader, std::move(message));
-}
+uint32_t decode_client_version(std::string_view body) { return ByteReader(body).u32(); }
 
 Result<LaunchRequest> decode_launch(std::string_view body) {
   ByteReader reader(body);

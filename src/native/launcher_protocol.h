@@ -18,7 +18,7 @@
 
 namespace atl::native {
 
-constexpr uint32_t kLauncherVersion = 2;
+constexpr uint32_t kLauncherVersion = 3;
 constexpr size_t kLargestPacket = 128 * 1024;
 constexpr size_t kListPage = 500;
 
@@ -72,6 +72,8 @@ struct LauncherHello {
 };
 std::string encode(const LauncherHello& message);
 Result<LauncherHello> decode_launcher_hello(std::string_view body);
+// All that the launcher wants to know of a client's hello; 0 = it has none.
+uint32_t decode_client_version(std::string_view body);
 
 struct LaunchRequest {
   std::string id;

@@ -21,6 +21,7 @@ void write_box(ByteWriter& writer, const BoxRequest& box) {
   writer.u32(box.dedicated_cpus);
   writer.u64(box.pids);
   writer.u64(box.disk_bytes);
+  writer.u8(box.storage == Storage::pool ? 1 : 0);
   writer.u64(box.open_files);
   writer.u8(box.allow_ptrace ? 1 : 0);
   writer.u8(box.has_root ? 1 : 0);
@@ -33,6 +34,25 @@ void write_box(ByteWriter& writer, const BoxRequest& box) {
 }
 
 }  // namespace
+
+Result<LauncherHello> decode_launcher_hello(std::string_view body) {
+  ByteReader reader(body);
+  LauncherHello message;
+  message.version = reader.u32();
+  message.program_version = reader.text();
+  auto& boxes = message.boxes;
+  boxes.available = reader.u8() == 1;
+  boxes.rootless = reader.u8() == 1;
+  boxes.reason = reader.text();
+  boxes.hint = reader.text();
+  const uint8_t cgroups = reader.u8();
+  if (cgroups > static_cast<uint8_t>(CgroupVersion::v2)) return malformed();
+  boxes.cgroup_version = static_cast<CgroupVersion>(cgroups);
+  boxes.cgroup_roles = reader.u8();
+  boxes.cgroup_reason = reader.text();
+  boxes.dedicated = reader.u8() != 0;
+  return checked(reader, std::move(message));
+}
 
 std::string encode(const LaunchRequest& message) {
   ByteWriter writer;

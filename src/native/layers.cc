@@ -1,7 +1,5 @@
 #include "native/layers.h"
 
-#include <cstdlib>
-
 #include "base/text.h"
 
 namespace atl::native {
@@ -32,15 +30,6 @@ Result<LayerSet> parse_layers(std::string_view text) {
     layers.add(static_cast<Layer>(found));
   }
   return layers;
-}
-
-Result<LayerSet> layers_switched_off() {
-#ifdef ATOLL_WEAKENABLE
-  const char* text = std::getenv("ATOLL_TEST_WITHOUT");
-  return parse_layers(text == nullptr ? "" : text);
-#else
-  return LayerSet{};
-#endif
 }
 
 }  // namespace atl::native

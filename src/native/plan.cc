@@ -108,6 +108,7 @@ Result<Plan> make_plan(const std::string& id, const BoxRequest& request, const H
       request.memory_bytes > 0) {
     plan.disk_bytes = std::min(plan.disk_bytes, request.memory_bytes);
   }
+  if (authority == Authority::root) plan.storage = request.storage;
   plan.inodes = std::max<uint64_t>(plan.disk_bytes / kBytesPerInode, 1024);
   plan.processors = host.processors;
   plan.dedicated_processors = request.dedicated_cpus;

@@ -32,6 +32,12 @@ constexpr const char* kSearchPath =
 
 enum class ShownAs : uint8_t { ro, rw, cow };
 
+// Where a sandbox's own files live; storage_choice.h chooses.
+enum class Storage : uint8_t {
+  memory,  // a tmpfs of its own
+  pool,    // a subvolume of its own, see launcher/storage_pool.h
+};
+
 // A directory of the host in the sandbox. Which directory it is tells a descriptor that travels
 // beside the request.
 struct BoxDirectory {
@@ -48,6 +54,7 @@ struct BoxRequest {
   uint32_t dedicated_cpus = 0;
   uint64_t pids = 0;
   uint64_t disk_bytes = 0;
+  Storage storage = Storage::memory;
   uint64_t open_files = 0;
   bool allow_ptrace = false;
   bool has_root = false;       // a root directory of the caller's instead of the host's system
@@ -132,8 +139,9 @@ struct Plan {
   CgroupVersion cgroup_version = CgroupVersion::none;
   uint32_t processors = 1;  // how many the sandbox is shown
   uint32_t dedicated_processors = 0;
+  Storage storage = Storage::memory;
   uint64_t disk_bytes = 0;
-  uint64_t inodes = 0;
+  uint64_t inodes = 0;  // in memory; in the pool they count as bytes
   bool allow_ptrace = false;
 };
 

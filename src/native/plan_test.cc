@@ -211,5 +211,41 @@ TEST(Layers, CannotBeSwitchedOffInAnInstalledProgram) {
   EXPECT_TRUE(off->empty());
 }
 
+TEST(Plan, FilesInThePoolAreAMountThatTheLauncherGives) {
+  BoxRequest request;
+  request.disk_bytes = 20ULL << 30;
+  request.storage = Storage::pool;
+  request.directories = {{"/data", ShownAs::rw}};
+  const Plan plan = must_plan(request);
+
+  const Step* store = find(plan, StepKind::tree, "store");
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(store->slot, 1);  // after the request's own
+  EXPECT_EQ(store->attributes, uint64_t{MOUNT_ATTR_NOSUID} | MOUNT_ATTR_NODEV);
+  EXPECT_EQ(find(plan, StepKind::tmpfs, "store"), nullptr);
+  EXPECT_THAT(describe(plan), HasSubstr("20 GiB in the storage pool"));
+}
+
+TEST(Plan, SharedMemoryIsMemoryBesideThePoolToo) {
+  BoxRequest request;
+  request.disk_bytes = 20ULL << 30;
+  request.storage = Storage::pool;
+  const Plan plan = must_plan(request);
+
+  ASSERT_NE(find(plan, StepKind::tmpfs, "memory"), nullptr);
+  EXPECT_EQ(find(plan, StepKind::bind, "root/dev/shm")->source, "memory/shm");
+}
+
+TEST(Plan, WithoutRootThereIsNoPool) {
+  BoxRequest request;
+  request.disk_bytes = 20ULL << 30;
+  request.storage = Storage::pool;
+
+  const Plan plan = must_plan(request, Authority::rootless);
+
+  EXPECT_EQ(plan.storage, Storage::memory);
+  EXPECT_NE(find(plan, StepKind::tmpfs, "store"), nullptr);
+}
+
 }  // namespace
 }  // namespace atl::native

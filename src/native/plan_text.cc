@@ -28,6 +28,13 @@ std::string processor_text(const Plan& plan) {
   return ceiling + "; shared by weight, " + std::to_string(weight);
 }
 
+std::string disk_text(const Plan& plan) {
+  const std::string size = size_text(plan.disk_bytes);
+  return plan.storage == Storage::pool
+             ? size + " in the storage pool, metadata included"
+             : size + " and " + std::to_string(plan.inodes) + " files, in memory";
+}
+
 std::string attribute_text(uint64_t attributes) {
   std::string text;
   const auto name = [&](uint64_t flag, const char* word) {
@@ -138,15 +145,16 @@ std::string describe(const Plan& plan) {
     line("  processor", processor_text(plan));
     line("  processes", plan.cgroup.pids > 0 ? std::to_string(plan.cgroup.pids) : "not bounded");
   }
-  line("disk",
-       size_text(plan.disk_bytes) + " and " + std::to_string(plan.inodes) + " files, in memory");
+  line("disk", disk_text(plan));
   for (const auto& step : plan.steps) {
     if (step.kind == StepKind::directory || step.kind == StepKind::link) continue;
     std::string how = step.target;
     if (how.starts_with("root/")) how = how.substr(4);
     if (step.kind == StepKind::move_into_root) how = "the new root; the host's is detached";
     if (!step.source.empty() && step.kind != StepKind::device) how += " from " + step.source;
-    if (step.kind == StepKind::tree)
+    if (step.kind == StepKind::tree && step.target == "store") {
+      how += " (a subvolume of the storage pool, its ids translated)";
+    } else if (step.kind == StepKind::tree)
       how += " (directory " + std::to_string(step.slot) + " of the request)";
     if (step.kind == StepKind::tmpfs || step.kind == StepKind::pts) how += " (" + step.text + ")";
     if (step.attributes != 0) how += " [" + attribute_text(step.attributes) + "]";

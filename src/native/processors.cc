@@ -1,13 +1,11 @@
 #include "native/processors.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
-#include <memory>
 
 #include "base/text.h"
 #include "os/file.h"
@@ -18,14 +16,6 @@ namespace {
 constexpr const char* kSlice = "/atoll";
 constexpr const char* kShared = "/shared";
 constexpr int kMostProcessors = 8192;
-
-Result<> write_value(const std::string& path, const std::string& value) {
-  TRY(auto fd, os::open_at(AT_FDCWD, path, O_WRONLY));
-  if (write(fd.get(), value.data(), value.size()) != static_cast<ssize_t>(value.size())) {
-    return os_error("writing " + value + " to", path);
-  }
-  return {};
-}
 
 Result<std::string> read_line(const std::string& path) {
   TRY(auto text, os::read_file(AT_FDCWD, path, 4096));
@@ -38,8 +28,8 @@ Result<> make_group(const std::string& path, const std::string& processors) {
   if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return os_error("making the cgroup", path);
   const std::string parent = path.substr(0, path.rfind('/'));
   TRY(const auto nodes, read_line(parent + "/cpuset.mems"));
-  TRY_OK(write_value(path + "/cpuset.mems", nodes));
-  return write_value(path + "/cpuset.cpus", processors);
+  TRY_OK(os::write_value(AT_FDCWD, path + "/cpuset.mems", nodes));
+  return os::write_value(AT_FDCWD, path + "/cpuset.cpus", processors);
 }
 
 }  // namespace
@@ -93,9 +83,7 @@ ProcessorSet Processors::shared() const {
   ProcessorSet rest = all();
   if (slice_.version() == CgroupVersion::v1) {
     const std::string slice = slice_.cpuset() + kSlice;
-    std::unique_ptr<DIR, int (*)(DIR*)> stream(opendir(slice.c_str()), closedir);
-    while (const dirent* entry = stream ? readdir(stream.get()) : nullptr) {
-      const std::string name = entry->d_name;
+    for (const auto& name : os::names_in(AT_FDCWD, slice)) {
       if (!name.starts_with("sbx")) continue;
       std::string path = slice;
       const auto text = read_line(path.append("/").append(name).append("/cpuset.cpus"));
@@ -158,12 +146,10 @@ Result<> Processors::apply() {
     return make_group(slice_.cpuset() + kSlice + kShared, rest);
   }
   for (const auto& tree : slice_.trees()) {
-    std::unique_ptr<DIR, int (*)(DIR*)> stream(opendir(tree.path.c_str()), closedir);
-    while (const dirent* entry = stream ? readdir(stream.get()) : nullptr) {
-      const std::string name = entry->d_name;
-      if (entry->d_type != DT_DIR || !name.starts_with("sbx") || owned_.contains(name)) continue;
-      static_cast<void>(
-          write_value(tree.path + "/" + name + "/cpuset.cpus", owned_.empty() ? "\n" : rest));
+    for (const auto& name : os::names_in(AT_FDCWD, tree.path)) {
+      if (!name.starts_with("sbx") || owned_.contains(name)) continue;
+      static_cast<void>(os::write_value(AT_FDCWD, tree.path + "/" + name + "/cpuset.cpus",
+                                        owned_.empty() ? "\n" : rest));
     }
   }
   return {};
@@ -186,7 +172,7 @@ Result<> Processors::pin(const std::string& id) const {
   const auto found = owned_.find(id);
   const std::string wanted = to_text(found == owned_.end() ? shared() : found->second);
   for (const auto& tree : slice_.trees()) {
-    TRY_OK(write_value(tree.path + "/" + id + "/cpuset.cpus", wanted));
+    TRY_OK(os::write_value(AT_FDCWD, tree.path + "/" + id + "/cpuset.cpus", wanted));
   }
   return {};
 }

@@ -96,11 +96,15 @@ class RootPlanner final {
   // Everything that the sandbox writes is in here: one limit of bytes and inodes for all of it.
   void store() {
     for (const char* name : {"root", "store", "mask", "proc"}) directory(name);
-    tmpfs("store",
-          "size=" + std::to_string(plan_.disk_bytes) +
-              ",nr_inodes=" + std::to_string(plan_.inodes) + ",mode=755",
-          kPlain);
-    directory("store/shm", 01777);
+    if (plan_.storage == Storage::pool) {
+      store_in_pool();
+    } else {
+      tmpfs("store",
+            "size=" + std::to_string(plan_.disk_bytes) +
+                ",nr_inodes=" + std::to_string(plan_.inodes) + ",mode=755",
+            kPlain);
+    }
+    directory(shared_memory(), 01777);
     if (!request_.has_root) {
       directory("store/workspace", 0755, kUserId);
       directory("store/home", 0755, kUserId);
@@ -113,6 +117,24 @@ class RootPlanner final {
     file("mask/file", "", 0444);
     directory("mask/directory", 0555);
     seal("mask");
+  }
+
+  // Given beside the request's own directories. Shared memory stays memory: half of the sandbox's.
+  void store_in_pool() {
+    const size_t slot = request_.directories.size() + (request_.has_root ? 1 : 0);
+    add({.kind = StepKind::tree,
+         .target = "store",
+         .attributes = kPlain,
+         .slot = static_cast<int>(slot)});
+    directory("memory");
+    const uint64_t memory = plan_.cgroup.memory_bytes;
+    tmpfs("memory",
+          "size=" + std::to_string((memory > 0 ? memory : kDefaultMemory) / 2) +
+              ",nr_inodes=16k,mode=755",
+          kPlain);
+  }
+  std::string shared_memory() const {
+    return plan_.storage == Storage::pool ? "memory/shm" : "store/shm";
   }
 
   void host_root() {
@@ -255,7 +277,7 @@ class RootPlanner final {
     if (!rootless || !plan_.without.has(Layer::ipc_namespace)) {
       add({.kind = StepKind::mqueue, .target = "root/dev/mqueue", .attributes = kNoExec});
     }
-    bind("store/shm", "root/dev/shm", kNoExec);
+    bind(shared_memory(), "root/dev/shm", kNoExec);
     // The number of terminals is the host's to give: 64 each.
     add({.kind = StepKind::pts,
          .target = "root/dev/pts",

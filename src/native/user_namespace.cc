@@ -19,14 +19,6 @@ std::string line_of(const IdMapping& mapping) {
          std::to_string(mapping.count) + "\n";
 }
 
-Result<> write_map(const std::string& path, const std::string& text) {
-  TRY(auto fd, os::open_at(AT_FDCWD, path, O_WRONLY));
-  if (write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    return os_error("writing", path);
-  }
-  return {};
-}
-
 // Makes the namespace as `owner` and holds it open until it is told to go: a byte means "the maps
 // are written", the end of the pipe means "leave".
 [[noreturn]] void hold(int go, int done, uid_t owner, FurtherNamespaces further) {
@@ -72,8 +64,8 @@ Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups, 
     if (read(done_read.get(), &made, 1) != 1) return os_error("making a user namespace");
     if (made != 'y') return os_error_from(made, "making a user namespace");
     const std::string proc = "/proc/" + std::to_string(holder);
-    TRY_OK(write_map(proc + "/uid_map", line_of(users)));
-    TRY_OK(write_map(proc + "/gid_map", line_of(groups)));
+    TRY_OK(os::write_value(AT_FDCWD, proc + "/uid_map", line_of(users)));
+    TRY_OK(os::write_value(AT_FDCWD, proc + "/gid_map", line_of(groups)));
     char answer = 'n';
     if (write(go_write.get(), "m", 1) != 1 || read(done_read.get(), &answer, 1) != 1) {
       return os_error("preparing a user namespace");

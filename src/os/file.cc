@@ -1,8 +1,6 @@
 #include "os/file.h"
 
 #include <dirent.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,7 +12,6 @@
 namespace atl::os {
 namespace {
 
-constexpr int kResolveAttempts = 64;
 constexpr int kDeepestTree = 1024;  // each level holds a descriptor
 
 struct CloseDir {
@@ -63,36 +60,6 @@ Result<> remove_contents(Fd directory, dev_t device, int depth) {
 
 }  // namespace
 
-namespace {
-
-Result<Fd> open_resolved(int directory, const std::string& path, int flags, mode_t mode,
-                         uint64_t resolve) {
-  open_how how{};
-  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
-  how.mode = mode;
-  how.resolve = resolve | RESOLVE_NO_MAGICLINKS;
-  for (int attempt = 0; attempt < kResolveAttempts; ++attempt) {
-    const long fd = syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how);
-    if (fd >= 0) return Fd(static_cast<int>(fd));
-    if (errno != EAGAIN && errno != EINTR) break;
-  }
-  return os_error("opening", path);
-}
-
-}  // namespace
-
-Result<Fd> open_beneath(int directory, const std::string& path, int flags, mode_t mode) {
-  return open_resolved(directory, path, flags, mode, RESOLVE_BENEATH);
-}
-
-Result<Fd> open_in_root(int directory, const std::string& path, int flags, mode_t mode) {
-  return open_resolved(directory, path, flags, mode, RESOLVE_IN_ROOT);
-}
-
-Result<Fd> open_without_links(int directory, const std::string& path, int flags, mode_t mode) {
-  return open_resolved(directory, path, flags, mode, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
-}
-
 Result<Fd> open_at(int directory, const std::string& path, int flags, mode_t mode) {
   Fd fd(openat(directory, path.c_str(), flags | O_CLOEXEC, mode));
   if (!fd) return os_error("opening", path);
@@ -129,6 +96,13 @@ Result<> write_all(int fd, std::string_view bytes) {
   return {};
 }
 
+Result<> write_value(int directory, const std::string& path, std::string_view value) {
+  TRY(auto fd, open_at(directory, path, O_WRONLY));
+  if (write(fd.get(), value.data(), value.size()) != static_cast<ssize_t>(value.size()))
+    return os_error("writing " + std::string(value) + " to", path);
+  return {};
+}
+
 Result<> replace_file(int directory, const std::string& name, std::string_view bytes, mode_t mode) {
   const std::string temporary = "." + name + "." + random_name(8);
   TRY(auto fd, open_at(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode));
@@ -147,6 +121,17 @@ Result<> remove_tree(int directory, const std::string& name) {
     return os_error("looking at", name);
   }
   return remove_entry(directory, name, info.st_dev, 0);
+}
+
+std::vector<std::string> names_in(int directory, const std::string& path) {
+  std::vector<std::string> names;
+  auto copy = open_at(directory, path, O_RDONLY | O_DIRECTORY);
+  Dir stream(copy ? fdopendir(copy->release()) : nullptr);
+  while (const dirent* entry = stream ? readdir(stream.get()) : nullptr) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  return names;
 }
 
 Result<> make_directory(int directory, const std::string& name, mode_t mode) {

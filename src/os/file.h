@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -35,11 +36,16 @@ Result<std::string> read_open_file(int fd, size_t limit);
 // part.
 Result<> replace_file(int directory, const std::string& name, std::string_view bytes, mode_t mode);
 
+// In one piece, as files of the kernel's want it.
+Result<> write_value(int directory, const std::string& path, std::string_view value);
 Result<> write_all(int fd, std::string_view bytes);
 
 // Removes `name` and all below it without following links or leaving its file system. Missing is
 // fine.
 Result<> remove_tree(int directory, const std::string& name);
+
+// What is in a directory, without "." and ".."; nothing if it cannot be read.
+std::vector<std::string> names_in(int directory, const std::string& path = ".");
 
 Result<> make_directory(int directory, const std::string& name, mode_t mode);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/fake_clock.h"
 #include "json/encode.h"
 
 namespace atl::telemetry {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "api/api.h"
+#include "base/fake_clock.h"
 #include "base/run_task.h"
 #include "core/keys.h"
 #include "driver/fake_driver.h"

@@ -58,7 +58,8 @@ class OnThisHost(unittest.TestCase):
             self.assertTrue(check["found"] and check["needed_for"], check)
         names = {check["name"] for check in told["checks"]}
         self.assertLessEqual({"kernel", "cgroups", "user_namespaces", "landlock", "seccomp", "overlay", "owner_mapping",
-                              "storage_pool", "kvm", "docker", "runsc", "atoll-launcher", "atoll-agent"}, names)
+                              "storage_pool", "kvm", "docker", "runsc", "atoll-launcher", "atoll-agent", "atoll-pool"},
+                             names)
         chosen = next(driver for driver in told["drivers"] if driver["name"] == told["default_driver"])
         self.assertTrue(chosen["available"])
         self.assertNotEqual(chosen["capabilities"]["isolation"], "none")
@@ -66,7 +67,7 @@ class OnThisHost(unittest.TestCase):
     def test_companions_are_asked_for_their_version(self):
         told = json.loads(doctor("--json").stdout)
         for check in told["checks"]:
-            if check["name"] in ("atoll-launcher", "atoll-agent"):
+            if check["name"] in ("atoll-launcher", "atoll-agent", "atoll-pool"):
                 self.assertEqual(check["verdict"], "ok", check)
                 self.assertIn(told["version"], check["found"])
 

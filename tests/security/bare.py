@@ -27,8 +27,9 @@ class Bare(Engine):
 
     @staticmethod
     def needs_sandbox(attack):
-        """It is about an agent, a launcher, a file API or a cgroup of ours."""
-        return attack["setting"] in ("daemon", "file_api", "workdir", "script") or attack["name"] == "cgroup_path"
+        """It is about an agent, a launcher, a file API, a cgroup or a storage pool of ours."""
+        return (attack["setting"] in ("daemon", "file_api", "workdir", "script")
+                or attack["name"] in ("cgroup_path", "pool_subvolume"))
 
     def play(self, attack):
         if self.needs_sandbox(attack):

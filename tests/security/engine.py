@@ -23,6 +23,10 @@ LIMITS = {
     "tmpfs_bomb": {"memory_mb": 64},
     "disk_fill": {"disk_mb": 16},
     "inode_fill": {"disk_mb": 16},  # and an inode for every 4 KiB
+    # A disk of more than half the memory is in the storage pool.
+    "pool_fill": {"memory_mb": 64, "disk_mb": 40},
+    "pool_files": {"memory_mb": 8, "disk_mb": 5},
+    "pool_subvolume": {"memory_mb": 64, "disk_mb": 40},
     "cpu_spin": {"cpu": 0.1},
 }
 FILE_CALL_SECONDS = 1.5
@@ -72,7 +76,8 @@ def weakened(host, libexec, without):
     if not os.path.exists(directory):
         os.mkdir(directory, 0o755)
         real = os.path.abspath(libexec)
-        os.symlink(os.path.join(real, "atoll-agent"), os.path.join(directory, "atoll-agent"))
+        for name in ("atoll-agent", "atoll-pool"):
+            os.symlink(os.path.join(real, name), os.path.join(directory, name))
         launcher = pathlib.Path(directory, "atoll-launcher")
         names = ",".join(sorted(without))
         launcher.write_text(f'#!/bin/sh\nATOLL_TEST_WITHOUT={names} exec "{real}/atoll-launcher" "$@"\n')

@@ -1,6 +1,7 @@
 """A real daemon under test: started, killed and started again, asked over its socket, and looked after from outside."""
 
 import contextlib
+import fcntl
 import http.client
 import json
 import os
@@ -13,6 +14,7 @@ import tempfile
 import time
 
 ATOLL = os.environ.get("ATOLL_BIN", "build/release/bin/atoll")
+LOOP_GET_STATUS64, LOOP_NAME_AT = 0x4C05, 56
 LIBEXEC = os.environ.get("ATOLL_LIBEXEC", "build/release/libexec/atoll")
 
 
@@ -187,6 +189,12 @@ class Daemon:
         ages = {pid: stat_of(pid) for pid in self.launchers() if pid not in keepers}
         return min((pid for pid, stat in ages.items() if stat), key=lambda pid: (int(ages[pid][19]), pid), default=None)
 
+    def pool(self):
+        """The loop device of the storage pool and its token, as noted for a successor; none without a pool."""
+        with contextlib.suppress(FileNotFoundError):
+            return pathlib.Path(self.state, "run", "pool").read_text().split()
+        return None
+
     def agents(self):
         boxes = os.path.realpath(os.path.join(self.state, "run", "box"))
         found = {}
@@ -317,6 +325,14 @@ def has_members(cgroup):
             if pathlib.Path(path, "cgroup.procs").read_text().strip():
                 return True
     return False
+
+
+def loop_name(device):
+    """What a loop device bears as its name; none if nothing is attached."""
+    with contextlib.suppress(OSError), open(device, "rb") as file:
+        info = fcntl.ioctl(file, LOOP_GET_STATUS64, bytes(232))
+        return info[LOOP_NAME_AT:LOOP_NAME_AT + 64].rstrip(b"\0").decode(errors="replace")
+    return None
 
 
 NOTHING = {"processes": [], "mounts": [], "cgroups": []}

@@ -8,6 +8,7 @@
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/fsuid.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,8 +21,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
-#include "native/agent_config.h"
+#include "native/agent_places.h"
 #include "native/child/in_child.h"
 #include "native/child/mount_steps.h"
 
@@ -32,6 +34,25 @@ constexpr size_t kStackBytes = 256 * 1024;
 // Above the places that the agent expects; from here on the kernel picks numbers that are free.
 constexpr int kAside = 128;
 constexpr size_t kMostPlaced = 64;
+
+// In the order of the enum.
+constexpr const char* kStageTexts[] = {
+    "starting",
+    "taking on the sandbox's ids",
+    "joining the cgroups",
+    "raising the loopback interface",
+    "setting the host name",
+    "making the mount stage",
+    "preparing",
+    "placing descriptors",
+    "entering the user namespace",
+    "giving up capabilities",
+    "setting no_new_privs",
+    "applying Landlock",
+    "applying seccomp",
+    "executing the agent",
+};
+static_assert(std::size(kStageTexts) == static_cast<size_t>(BoxStage::exec) + 1);
 
 // NO_CAP_AMBIENT_RAISE is left to the agent's own children: the agent's capabilities are ambient.
 constexpr unsigned long kLockedBits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
@@ -190,6 +211,15 @@ ATOLL_IN_CHILD bool apply_landlock(const BoxLaunch& launch, const Placement& pla
   return syscall(SYS_landlock_restrict_self, launch.landlock, 0) == 0;
 }
 
+// A mount that translates ids takes no file of somebody whom the sandbox does not know, the host's
+// root included. What that root may do stays: the new ids are for files alone.
+ATOLL_IN_CHILD bool make_files_as_sandbox(uint32_t first_id) {
+  if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) != 0) return false;
+  setfsgid(first_id);
+  setfsuid(first_id);
+  return true;
+}
+
 ATOLL_IN_CHILD void build_root(BoxLaunch& launch, Placement& placement) {
   const Plan& plan = *launch.plan;
   if (enter_stage() != 0) fail(launch, BoxStage::stage);
@@ -247,6 +277,8 @@ ATOLL_IN_CHILD int child_main(void* argument) {
     fail(launch, BoxStage::hostname);
   }
   if ((plan.namespaces & CLONE_NEWNS) != 0 && !plan.without.has(Layer::root)) {
+    if (plan.storage == Storage::pool && !make_files_as_sandbox(launch.first_id))
+      fail(launch, BoxStage::identity);
     build_root(launch, placement);
   }
 
@@ -301,7 +333,7 @@ ATOLL_IN_CHILD int child_main(void* argument) {
 
 }  // namespace
 
-Result<StartedBox> start_box(BoxLaunch& launch) {
+Result<StartedAgent> start_box(BoxLaunch& launch) {
   // One stack serves every child, because the parent stands still until the child has left it.
   static char* const stack =
       static_cast<char*>(mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
@@ -322,7 +354,7 @@ Result<StartedBox> start_box(BoxLaunch& launch) {
   const int failure = errno;
   sigprocmask(SIG_SETMASK, &saved, nullptr);
   if (pid < 0) return os_error_from(failure, "making the sandbox's namespaces");
-  StartedBox started{pid, Fd(pidfd)};
+  StartedAgent started{pid, Fd(pidfd)};
   if (launch.failed_at == BoxStage::none) return started;
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -331,38 +363,6 @@ Result<StartedBox> start_box(BoxLaunch& launch) {
   return os_error_from(launch.failure, what);
 }
 
-const char* to_text(BoxStage stage) {
-  switch (stage) {
-    case BoxStage::none:
-      return "starting";
-    case BoxStage::identity:
-      return "taking on the sandbox's ids";
-    case BoxStage::cgroup:
-      return "joining the cgroups";
-    case BoxStage::network:
-      return "raising the loopback interface";
-    case BoxStage::hostname:
-      return "setting the host name";
-    case BoxStage::stage:
-      return "making the mount stage";
-    case BoxStage::step:
-      return "preparing";
-    case BoxStage::descriptors:
-      return "placing descriptors";
-    case BoxStage::user_namespace:
-      return "entering the user namespace";
-    case BoxStage::capabilities:
-      return "giving up capabilities";
-    case BoxStage::no_new_privileges:
-      return "setting no_new_privs";
-    case BoxStage::landlock:
-      return "applying Landlock";
-    case BoxStage::seccomp:
-      return "applying seccomp";
-    case BoxStage::exec:
-      return "executing the agent";
-  }
-  return "starting";
-}
+const char* to_text(BoxStage stage) { return kStageTexts[static_cast<int>(stage)]; }
 
 }  // namespace atl::native

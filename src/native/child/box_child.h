@@ -79,12 +79,12 @@ struct BoxLaunch {
   const char* subject = "";
 };
 
-struct StartedBox {
+struct StartedAgent {
   pid_t pid = 0;
   Fd pidfd;
 };
 
-Result<StartedBox> start_box(BoxLaunch& launch);
+Result<StartedAgent> start_box(BoxLaunch& launch);
 
 const char* to_text(BoxStage stage);
 

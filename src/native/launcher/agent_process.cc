@@ -7,9 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
-#include "native/agent_config.h"
+#include "base/ids.h"
+#include "native/agent_places.h"
+#include "os/file.h"
 #include "os/process.h"
 
 namespace atl::native {
@@ -67,6 +70,20 @@ __attribute__((no_sanitize("address", "undefined", "thread"))) void become_agent
 }
 
 }  // namespace
+
+std::string random_token() {
+  std::array<uint8_t, kTokenBytes> bytes;
+  fill_random(bytes);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+Result<Fd> told_pipe(const std::string& token, const BoxFacts& facts) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return os_error("making a pipe");
+  Fd read_end(ends[0]), write_end(ends[1]);
+  TRY_OK(os::write_all(write_end.get(), token + encode(facts)));
+  return read_end;
+}
 
 Result<StartedAgent> start_agent(int program, const AgentDescriptors& descriptors,
                                  const Identity& identity) {

@@ -1,4 +1,4 @@
-// Starting one agent: the descriptors of native/agent_config.h put in place, privileges of the
+// Starting one agent: the descriptors of native/agent_places.h put in place, privileges of the
 // launcher given up.
 #pragma once
 
@@ -9,6 +9,8 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "native/box_facts.h"
+#include "native/child/box_child.h"
 
 namespace atl::native {
 
@@ -30,10 +32,10 @@ struct AgentDescriptors {
   std::vector<int> mounts;
 };
 
-struct StartedAgent {
-  pid_t pid = 0;
-  Fd pidfd;
-};
+// Who has it may speak to the agent.
+std::string random_token();
+// What the agent reads from kAgentToken: a pipe that holds it and then ends.
+Result<Fd> told_pipe(const std::string& token, const BoxFacts& facts);
 
 // `program` is the agent's open executable.
 Result<StartedAgent> start_agent(int program, const AgentDescriptors& descriptors,

@@ -12,7 +12,7 @@
 #include <cerrno>
 
 #include "base/text.h"
-#include "native/agent_config.h"
+#include "native/agent_places.h"
 #include "native/box_facts.h"
 #include "native/child/box_child.h"
 #include "native/landlock.h"
@@ -70,24 +70,16 @@ BoxSupport look(const CgroupSlice& cgroups) {
     return refuse("the kernel does not offer Landlock",
                   "it needs kernel 5.13 or later and 'landlock' in the lsm= boot parameter");
   }
-  if (support.rootless) {
-    if (auto tried = try_user_namespace(); !tried) {
-      return refuse(tried.error().message(), tried.error().hint());
-    }
-  } else {
-    for (const int needed : {CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_CHOWN, CAP_NET_ADMIN}) {
-      if (!has_capability(needed)) {
-        return refuse("the launcher is root without the capabilities to make namespaces",
-                      "run it outside of a container, or give the container CAP_SYS_ADMIN");
-      }
-    }
-    if (auto tried = try_user_namespace(); !tried) {
-      return refuse(tried.error().message(), tried.error().hint());
-    }
-    if (cgroups.version() == CgroupVersion::none) {
-      return refuse("no cgroups: " + cgroups.reason(), "mount cgroup2 at /sys/fs/cgroup");
+  for (const int needed : {CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_CHOWN, CAP_NET_ADMIN}) {
+    if (!support.rootless && !has_capability(needed)) {
+      return refuse("the launcher is root without the capabilities to make namespaces",
+                    "run it outside of a container, or give the container CAP_SYS_ADMIN");
     }
   }
+  if (auto tried = try_user_namespace(); !tried)
+    return refuse(tried.error().message(), tried.error().hint());
+  if (!support.rootless && cgroups.version() == CgroupVersion::none)
+    return refuse("no cgroups: " + cgroups.reason(), "mount cgroup2 at /sys/fs/cgroup");
   support.available = true;
   return support;
 }
@@ -120,14 +112,6 @@ Result<> idmap(int tree, const Fd& name_space, const char* what) {
       .with_hint(
           "its file system has no idmapped mounts; ext4, xfs, btrfs and, since kernel 6.3, "
           "tmpfs have");
-}
-
-Result<Fd> facts_pipe(const std::string& token, const BoxFacts& facts) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return os_error("making a pipe");
-  Fd read_end(ends[0]), write_end(ends[1]);
-  TRY_OK(os::write_all(write_end.get(), token + encode(facts)));
-  return read_end;
 }
 
 }  // namespace
@@ -166,14 +150,16 @@ Result<BoxCgroups> BoxMaker::find_cgroups(const std::string& id) {
   return BoxCgroups::find(cgroups_, id);
 }
 
-void BoxMaker::adopt(const std::string& id, const std::string& processors) {
-  if (auto set = parse_processors(processors)) processors_.adopt(id, std::move(*set));
+void BoxMaker::adopt(const Record& record) {
+  if (auto set = parse_processors(record.processors)) processors_.adopt(record.id, std::move(*set));
+  if (record.pool_bytes > 0) pool_.adopt(record.id, record.pool_bytes);
 }
 
-void BoxMaker::release(const std::string& id, IdRange& ids) {
+Result<> BoxMaker::release(const std::string& id, IdRange& ids) {
   processors_.give_back(id);
   if (ids.lock) slots_.erase(ids.slot);
   ids.lock.close();
+  return pool_.remove(id);
 }
 
 // Every directory as a tree of mounts that hangs nowhere, with its ids translated.
@@ -256,6 +242,13 @@ Result<MadeBox> BoxMaker::make(BoxOrder order) {
       trees.push_back({-1, paths[i].c_str(), info.st_dev, info.st_ino});
     }
   }
+  if (plan.storage == Storage::pool) {
+    TRY(auto store, pool_.create(order.id, plan.disk_bytes));
+    box.pool_bytes = plan.disk_bytes;
+    if (name_space) TRY_OK(idmap(store.get(), name_space, "(the storage pool)"));
+    trees.push_back({store.get(), nullptr, 0, 0});
+    detached.push_back(std::move(store));
+  }
   launch.trees = trees.data();
   launch.tree_count = trees.size();
 
@@ -297,7 +290,7 @@ Result<MadeBox> BoxMaker::make(BoxOrder order) {
       facts.work_roles.push_back(group.roles);
     }
     facts.has_id_lock = static_cast<bool>(box.ids.lock);
-    TRY(const auto token, facts_pipe(order.token, facts));
+    TRY(const auto token, told_pipe(order.token, facts));
     std::vector<int> given{order.connection, order.listener, order.config, token.get()};
     if (box.ids.lock) given.push_back(box.ids.lock.get());
     given.insert(given.end(), work.begin(), work.end());
@@ -316,9 +309,7 @@ Result<MadeBox> BoxMaker::make(BoxOrder order) {
     launch.work_groups = work.data();
     launch.work_group_count = work.size();
     launch.failed_at = BoxStage::none;
-    TRY(auto started, start_box(launch));
-    box.agent.pid = started.pid;
-    box.agent.pidfd = std::move(started.pidfd);
+    TRY(box.agent, start_box(launch));
     // No command can run yet: the way to the agent is not open to anybody before we answer.
     if (box.cgroups) {
       TRY_OK(box.cgroups.finish(agent_outside));

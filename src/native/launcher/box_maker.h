@@ -16,6 +16,8 @@
 #include "native/cgroup.h"
 #include "native/id_range.h"
 #include "native/launcher/agent_process.h"
+#include "native/launcher/record.h"
+#include "native/launcher/storage_pool.h"
 #include "native/launcher_protocol.h"
 #include "native/plan.h"
 #include "native/processors.h"
@@ -28,6 +30,7 @@ struct MadeBox {
   BoxCgroups cgroups;
   IdRange ids;
   std::string processors;  // that are its own
+  uint64_t pool_bytes = 0;
 };
 
 struct BoxOrder {
@@ -50,10 +53,12 @@ class BoxMaker final {
 
   const BoxSupport& support() const { return support_; }
   LayerSet without() const { return without_; }
+  // Has to be open before a sandbox is made that asks for it.
+  StoragePool& pool() { return pool_; }
   Result<MadeBox> make(BoxOrder order);
   // Everything that a sandbox held but its cgroups.
-  void release(const std::string& id, IdRange& ids);
-  void adopt(const std::string& id, const std::string& processors);
+  Result<> release(const std::string& id, IdRange& ids);
+  void adopt(const Record& record);
 
   // The groups that an earlier launcher made for a sandbox, to be watched over or removed.
   Result<BoxCgroups> find_cgroups(const std::string& id);
@@ -69,6 +74,7 @@ class BoxMaker final {
   BoxSupport support_;
   bool opened_ = false;
   Fd id_directory_;
+  StoragePool pool_;
   std::set<uint32_t> slots_;
 };
 

@@ -1,6 +1,5 @@
 #include "native/launcher/launcher.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -18,7 +17,7 @@
 #include <cstdio>
 
 #include "base/ids.h"
-#include "native/agent_config.h"
+#include "native/agent_places.h"
 #include "native/box_facts.h"
 #include "native/launcher/box_maker.h"
 #include "native/launcher/leftovers.h"
@@ -34,6 +33,7 @@ constexpr size_t kMostClients = 16;
 constexpr auto kEndingPatience = std::chrono::seconds(5);
 constexpr auto kStartPatience = std::chrono::seconds(30);  // for the first client to come
 constexpr auto kIdlePatience = std::chrono::seconds(1);
+constexpr auto kPoolPatience = std::chrono::seconds(30);
 
 constexpr const char* kAgentSocket = "agent.sock";
 constexpr const char* kWork = "work";
@@ -45,29 +45,7 @@ void log(const std::string& message) {
   std::fprintf(stderr, "atoll-launcher: %s\n", message.c_str());
 }
 
-std::string random_token() {
-  std::array<uint8_t, kTokenBytes> bytes;
-  fill_random(bytes);
-  return std::string(bytes.begin(), bytes.end());
-}
-
-// A pipe that holds the token and then ends.
-Result<Fd> token_pipe(const std::string& token) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return os_error("making a pipe");
-  Fd read_end(ends[0]), write_end(ends[1]);
-  TRY_OK(os::write_all(write_end.get(), token + encode(BoxFacts{})));
-  return read_end;
-}
-
 }  // namespace
-
-struct Launcher::Client {
-  Fd socket;
-  Identity peer;
-  bool greeted = false;
-  bool closed = false;
-};
 
 struct Launcher::Box {
   struct Waiter {
@@ -107,6 +85,9 @@ Result<std::unique_ptr<Launcher>> Launcher::create(LauncherOptions options) {
   TRY_OK(launcher->open_run_directory());
   TRY_OK(launcher->watch_signals());
   launcher->take_up_all();
+  if (launcher->maker_->pool().has_sandboxes()) {
+    if (auto started = launcher->start_pool(); !started) log(started.error().message());
+  }
   if (launcher->options_.life == LauncherLife::embedded) {
     reclaim_abandoned_runs(launcher->options_.run_directory.get(),
                            [&](const std::string& id) { launcher->remove_cgroups(id); });
@@ -165,8 +146,8 @@ Result<> Launcher::watch_signals() {
         on_agent_ended(id);
       } else {
         waitpid(pid, nullptr, WNOHANG);
-        if (removers_.contains(pid)) {
-          on_removed(pid);
+        if (workers_.contains(pid)) {
+          on_worker_ended(pid);
         } else {
           kill_inherited();  // what it left has come to us in turn
         }
@@ -177,16 +158,7 @@ Result<> Launcher::watch_signals() {
 }
 
 void Launcher::take_up_all() {
-  std::vector<std::string> names;
-  {
-    const Fd copy = os::open_at(boxes_directory_.get(), ".", O_RDONLY | O_DIRECTORY).value_or(Fd());
-    std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(fcntl(copy.get(), F_DUPFD_CLOEXEC, 3)),
-                                               closedir);
-    while (const dirent* entry = stream ? readdir(stream.get()) : nullptr)
-      names.emplace_back(entry->d_name);
-  }
-  for (const auto& name : names) {
-    if (name == "." || name == "..") continue;
+  for (const auto& name : os::names_in(boxes_directory_.get())) {
     if (auto taken = take_up(name); !taken) {
       // Half made, ended, or of an earlier boot: nothing of it may stay.
       log("removing what is left of " + name + ": " + taken.error().message());
@@ -214,7 +186,7 @@ Result<> Launcher::take_up(const std::string& id) {
   TRY(box->pidfd, os::open_pidfd(box->record.pid, box->record.start_ticks));
   if (box->record.boxed) {
     TRY(box->cgroups, maker_->find_cgroups(id));
-    maker_->adopt(id, box->record.processors);
+    maker_->adopt(box->record);
   }
   TRY_OK(poller_.add(box->pidfd.get(), EPOLLIN, [this, id](uint32_t) { on_agent_ended(id); }));
   boxes_[id] = std::move(box);
@@ -276,10 +248,10 @@ Result<> Launcher::handle(Client& client, const Packet& packet, std::vector<Fd> 
   }
   switch (packet.operation) {
     case Operation::hello: {
-      TRY(auto hello, decode_launcher_hello(packet.body));
-      if (hello.version < 1) return Error(Code::unsupported, "unknown launcher protocol");
+      const uint32_t version = decode_client_version(packet.body);
+      if (version < 1) return Error(Code::unsupported, "unknown launcher protocol");
       client.greeted = true;
-      const LauncherHello reply{std::min(hello.version, kLauncherVersion), ATOLL_VERSION,
+      const LauncherHello reply{std::min(version, kLauncherVersion), ATOLL_VERSION,
                                 maker_->support()};
       answer(client, packet.request, Operation::ok, encode(reply));
       return {};
@@ -317,6 +289,7 @@ Result<> Launcher::handle(Client& client, const Packet& packet, std::vector<Fd> 
     }
     case Operation::destroy: {
       TRY(auto id, decode_id(packet.body));
+      drop_waiting(id);
       const auto found = boxes_.find(id);
       if (found == boxes_.end()) {
         answer(client, packet.request, Operation::ok, {});
@@ -336,6 +309,7 @@ Result<> Launcher::handle(Client& client, const Packet& packet, std::vector<Fd> 
       return {};
     }
     case Operation::end_all: {
+      drop_waiting("");
       std::vector<Box*> all;
       all.reserve(boxes_.size());
       for (auto& [id, box] : boxes_) all.push_back(box.get());
@@ -370,6 +344,12 @@ Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequ
     }
   }
 
+  if (launch.box && launch.box->storage == Storage::pool && !maker_->pool().is_open()) {
+    TRY_OK(start_pool());
+    waiting_.push_back({&client, request, launch, std::move(descriptors)});
+    return {};
+  }
+
   TRY_OK(os::make_directory(boxes_directory_.get(), launch.id, 0711));
   const auto make = [&]() -> Result<> {
     auto box = std::make_unique<Box>();
@@ -400,6 +380,7 @@ Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequ
       box->cgroups = std::move(made.cgroups);
       box->ids = std::move(made.ids);
       box->record.processors = std::move(made.processors);
+      box->record.pool_bytes = made.pool_bytes;
     } else {
       TRY(agent, start_plain(*box, launch, descriptors, ends.second.get(), listener.get()));
     }
@@ -417,7 +398,7 @@ Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequ
       static_cast<void>(os::send_signal(box->pidfd, SIGKILL));
       waitpid(agent.pid, nullptr, 0);
       static_cast<void>(box->cgroups.remove());
-      maker_->release(id, box->ids);
+      static_cast<void>(maker_->release(id, box->ids));
       return saved;
     }
     boxes_[id] = std::move(box);
@@ -425,8 +406,52 @@ Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequ
     return {};
   };
   auto made = make();
-  if (!made) remove_directory(launch.id);
+  if (!made) {
+    static_cast<void>(maker_->pool().remove(launch.id));
+    remove_directory(launch.id);
+  }
   return made;
+}
+
+Result<> Launcher::start_pool() {
+  if (pool_answer_) return {};
+  TRY(auto worker, start_pool_worker(options_.pool_program.get()));
+  pool_worker_ = worker.pid;
+  pool_answer_ = std::move(worker.answer);
+  workers_[pool_worker_] = "";
+  pool_deadline_ = now() + kPoolPatience;
+  return poller_.add(pool_answer_.get(), EPOLLIN, [this](uint32_t) { on_pool_answer(); });
+}
+
+// Also when there is none: the worker has died, or its time is up.
+void Launcher::on_pool_answer() {
+  std::array<char, 4096> buffer;
+  auto received = os::receive_some(pool_answer_.get(), buffer);
+  poller_.remove(pool_answer_.get());
+  pool_answer_.close();
+  if (workers_.contains(pool_worker_)) kill(pool_worker_, SIGKILL);
+  auto opened = received ? maker_->pool().open({buffer.data(), received->bytes},
+                                               std::move(received->descriptors))
+                         : Error(Code::deadline_exceeded, "opening the storage pool takes too long")
+                               .with_hint("is the host's disk in order? dmesg tells");
+  if (!opened) log(opened.error().message());
+  for (auto& one : std::exchange(waiting_, {})) {
+    auto made = opened
+                    ? create_box(*one.client, one.request, one.launch, std::move(one.descriptors))
+                    : opened;
+    if (!made)
+      answer(*one.client, one.request, Operation::error, encode_launcher_error(made.error()));
+  }
+}
+
+// Those that wait to become this sandbox; "" = all.
+void Launcher::drop_waiting(const std::string& id) {
+  std::erase_if(waiting_, [&](const Waiting& one) {
+    if (!id.empty() && one.launch.id != id) return false;
+    const Error ended(Code::cancelled, "the sandbox was ended before it was made");
+    answer(*one.client, one.request, Operation::error, encode_launcher_error(ended));
+    return true;
+  });
 }
 
 // An agent on the host itself, confined as far as it confines its commands.
@@ -449,7 +474,7 @@ Result<StartedAgent> Launcher::start_plain(Box& box, const LaunchRequest& launch
     TRY(workspace, os::open_at(directory, kWork, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   }
   TRY(auto temporary, os::open_at(directory, kTemporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  TRY(auto token, token_pipe(box.record.token));
+  TRY(auto token, told_pipe(box.record.token, BoxFacts{}));
   AgentDescriptors places{connection,  listener,        descriptors[0].get(),
                           token.get(), workspace.get(), temporary.get(),
                           {}};
@@ -507,7 +532,7 @@ void Launcher::on_agent_ended(const std::string& id) {
       log("removing the cgroups of " + id + ": " + removed.error().message());
     }
   }
-  maker_->release(id, box.ids);
+  if (auto released = maker_->release(id, box.ids); !released) log(released.error().message());
   if (!left_nothing && !box.record.boxed) {
     kill_stragglers(id);
     kill_inherited();
@@ -529,7 +554,7 @@ void Launcher::kill_inherited() {
   // A control of the security suite wants to see what lives on without the kernel's help.
   if (maker_->without().has(Layer::pid_namespace)) return;
   for (const auto& process : os::all_processes()) {
-    if (process.parent != getpid() || process.state == 'Z' || removers_.contains(process.pid))
+    if (process.parent != getpid() || process.state == 'Z' || workers_.contains(process.pid))
       continue;
     const auto is_agent = [&](const auto& box) { return box.second->record.pid == process.pid; };
     if (std::ranges::none_of(boxes_, is_agent)) kill(process.pid, SIGKILL);
@@ -560,17 +585,17 @@ void Launcher::remove_directory(const std::string& id) {
     _exit(removed ? 0 : 1);
   }
   if (worker > 0) {
-    removers_[worker] = id;
+    workers_[worker] = id;
   } else {
     log("cannot fork to remove " + id);
     if (const auto found = boxes_.find(id); found != boxes_.end()) finish(*found->second);
   }
 }
 
-void Launcher::on_removed(pid_t worker) {
-  const auto found = removers_.find(worker);
+void Launcher::on_worker_ended(pid_t worker) {
+  const auto found = workers_.find(worker);
   const std::string id = found->second;
-  removers_.erase(found);
+  workers_.erase(found);
   if (const auto box = boxes_.find(id); box != boxes_.end()) finish(*box->second);
 }
 
@@ -611,6 +636,7 @@ Micros Launcher::next_deadline() const {
   for (const auto& [id, box] : boxes_) {
     consider(box->ending ? box->kill_at : box->record.expires_at);
   }
+  if (pool_answer_) consider(pool_deadline_);
   if (boxes_.empty() && clients_.empty()) {
     consider(idle_since_ + (had_client_ ? Micros(kIdlePatience) : Micros(kStartPatience)));
   }
@@ -619,6 +645,7 @@ Micros Launcher::next_deadline() const {
 
 void Launcher::act_on_deadlines() {
   const Micros moment = now();
+  if (pool_answer_ && pool_deadline_ <= moment) on_pool_answer();
   for (auto& [id, box] : boxes_) {
     if (box->ending) {
       if (box->kill_at.count() > 0 && box->kill_at <= moment && box->pidfd) {
@@ -634,7 +661,7 @@ void Launcher::act_on_deadlines() {
 }
 
 bool Launcher::is_done() const {
-  if (!boxes_.empty() || !clients_.empty() || !removers_.empty()) return false;
+  if (!boxes_.empty() || !clients_.empty() || !workers_.empty()) return false;
   const auto patience = had_client_ ? Micros(kIdlePatience) : Micros(kStartPatience);
   return options_.life == LauncherLife::embedded || now() >= idle_since_ + patience;
 }
@@ -651,6 +678,7 @@ Result<> Launcher::run() {
       for (auto& [id, box] : boxes_) {
         std::erase_if(box->waiters, [&](const auto& waiter) { return waiter.client == it->get(); });
       }
+      std::erase_if(waiting_, [&](const auto& one) { return one.client == it->get(); });
       it = clients_.erase(it);
       idle_since_ = now();
       if (options_.life == LauncherLife::embedded) {
@@ -660,6 +688,7 @@ Result<> Launcher::run() {
   }
   const int run = options_.run_directory.get();
   unlinkat(run, kSandboxesDirectory, AT_REMOVEDIR);
+  unlinkat(run, kPoolFile, 0);
   if (options_.life == LauncherLife::kept) {
     unlinkat(run, kLauncherSocket, 0);
   } else if (auto path = os::path_of(run)) {

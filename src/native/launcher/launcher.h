@@ -22,6 +22,7 @@
 //     launcher.sock   where the daemon connects (SOCK_SEQPACKET, 0600)
 //     keeper.lock     held by the keeper, which starts this program again when it dies
 //     box/<id>/       one sandbox: record, agent.sock, work/, tmp/
+//     pool            which loop device the storage pool is on
 //
 //   Killed, it leaves agents running and records lying; its successor opens a pidfd for each
 //   (checked by start time, so that no stranger is mistaken for an agent), goes on watching, and
@@ -64,6 +65,7 @@ struct LauncherOptions {
   Fd run_directory;
   Fd client;   // embedded
   Fd program;  // the agent's executable
+  Fd pool_program;
   Identity identity;
 };
 
@@ -76,8 +78,20 @@ class Launcher final {
   Result<> run();
 
  private:
-  struct Client;
+  struct Client {
+    Fd socket;
+    Identity peer;
+    bool greeted = false;
+    bool closed = false;
+  };
   struct Box;
+  // A request for a sandbox that needs the storage pool.
+  struct Waiting {
+    Client* client;
+    uint32_t request;
+    LaunchRequest launch;
+    std::vector<Fd> descriptors;
+  };
 
   explicit Launcher(LauncherOptions options, os::Poller poller, std::string boot_id);
 
@@ -93,6 +107,11 @@ class Launcher final {
 
   Result<> create_box(Client& client, uint32_t request, const LaunchRequest& launch,
                       std::vector<Fd> descriptors);
+  // Opening the storage pool takes its time, so a worker does it while we go on serving; who needs
+  // it waits in waiting_.
+  Result<> start_pool();
+  void on_pool_answer();
+  void drop_waiting(const std::string& id);
   Result<StartedAgent> start_plain(Box& box, const LaunchRequest& launch,
                                    std::vector<Fd>& descriptors, int connection, int listener);
   Result<Box*> find_box(const std::string& id);
@@ -105,7 +124,7 @@ class Launcher final {
   void remove_box(Box& box);
   void remove_directory(const std::string& id);
   void remove_cgroups(const std::string& id);
-  void on_removed(pid_t worker);
+  void on_worker_ended(pid_t worker);
   void finish(Box& box);
 
   void answer(Client& client, uint32_t request, Operation operation, std::string_view body,
@@ -125,7 +144,11 @@ class Launcher final {
   Fd signals_;
   std::list<std::unique_ptr<Client>> clients_;
   std::map<std::string, std::unique_ptr<Box>> boxes_;
-  std::map<pid_t, std::string> removers_;
+  std::map<pid_t, std::string> workers_;  // and the sandbox that they remove, if that is their work
+  Fd pool_answer_;
+  pid_t pool_worker_ = 0;
+  Micros pool_deadline_{0};
+  std::list<Waiting> waiting_;
   Micros idle_since_{0};
   bool had_client_ = false;
 };

@@ -1,13 +1,9 @@
 #include "native/launcher/leftovers.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
-
-#include <memory>
-#include <vector>
 
 #include "base/fd.h"
 #include "base/ids.h"
@@ -20,18 +16,6 @@ namespace {
 
 constexpr int kRounds = 4;
 
-std::vector<std::string> names_in(int directory) {
-  std::vector<std::string> names;
-  auto copy = os::open_at(directory, ".", O_RDONLY | O_DIRECTORY);
-  if (!copy) return names;
-  std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(copy->release()), closedir);
-  while (const dirent* entry = stream ? readdir(stream.get()) : nullptr) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(name);
-  }
-  return names;
-}
-
 void reclaim(int base, const std::string& name,
              const std::function<void(const std::string& id)>& remove_cgroups) {
   auto run = os::open_at(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -39,7 +23,7 @@ void reclaim(int base, const std::string& name,
   if (auto boxes =
           os::open_at(run->get(), kSandboxesDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)) {
     // The agent itself ends with its connection; its processes end with it unless it was killed.
-    for (const auto& id : names_in(boxes->get())) {
+    for (const auto& id : os::names_in(boxes->get())) {
       if (!is_sandbox_id(id)) continue;
       kill_stragglers(id);
       remove_cgroups(id);
@@ -73,7 +57,7 @@ void reclaim_abandoned_runs(int run_directory,
   // Somebody who makes a directory of their own, or reclaims, holds this lock; they will not need
   // us.
   if (!base || flock(base->get(), LOCK_EX | LOCK_NB) != 0) return;
-  for (const auto& name : names_in(base->get())) {
+  for (const auto& name : os::names_in(base->get())) {
     if (name.starts_with("run-")) reclaim(base->get(), name, remove_cgroups);
   }
 }

@@ -29,34 +29,36 @@ int fail(const Error& error) {
   return 125;
 }
 
-// The agent lies beside us; asking the kernel where we are cannot be misled by argv.
-Result<Fd> open_agent() {
+// A program that lies beside us; asking the kernel where we are cannot be misled by argv.
+Result<Fd> open_companion(const char* name) {
   char path[4096];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 16);
   if (length < 0) return os_error("finding my own program");
-  std::string directory(path, static_cast<size_t>(length));
-  directory.resize(directory.rfind('/') + 1);
-  const std::string agent = directory + "atoll-agent";
+  std::string program(path, static_cast<size_t>(length));
+  program.resize(program.rfind('/') + 1);
+  program += name;
   // Through a read-only mount that hangs nowhere: whoever gets hold of a running agent's program
   // cannot write to it.
   if (geteuid() == 0) {
-    Fd tree(open_tree(AT_FDCWD, agent.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+    Fd tree(open_tree(AT_FDCWD, program.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
     mount_attr wanted{};
     wanted.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
     if (tree && mount_setattr(tree.get(), "", AT_EMPTY_PATH, &wanted, sizeof wanted) == 0) {
       return tree;
     }
   }
-  return os::open_at(AT_FDCWD, agent, O_PATH);
+  return os::open_at(AT_FDCWD, program, O_PATH);
 }
 
 int serve(LauncherLife life, Identity identity) {
   LauncherOptions options;
   options.life = life;
   options.identity = identity;
-  auto program = open_agent();
+  auto program = open_companion("atoll-agent");
   if (!program) return fail(program.error());
   options.program = std::move(*program);
+  // Missed by those alone who need it.
+  options.pool_program = open_companion("atoll-pool").value_or(Fd());
   options.run_directory = Fd(fcntl(kRunDirectory, F_DUPFD_CLOEXEC, 10));
   if (life == LauncherLife::embedded) {
     options.client = Fd(fcntl(kClient, F_DUPFD_CLOEXEC, 10));

@@ -1,13 +1,14 @@
 #include "native/launcher/record.h"
 
 #include "base/bytes.h"
-#include "native/agent_config.h"
+#include "native/agent_places.h"
 #include "os/file.h"
 
 namespace atl::native {
 namespace {
 
-constexpr uint32_t kRecordVersion = 2;
+constexpr uint32_t kRecordVersion = 3;
+constexpr uint32_t kWithoutPool = 2;  // what a launcher before the storage pool wrote
 constexpr size_t kLargestRecord = 4096;
 
 }  // namespace
@@ -24,6 +25,7 @@ Result<> save_record(int sandbox_directory, const Record& record) {
   writer.i64(record.expires_at.count());
   writer.u8(record.boxed ? 1 : 0);
   writer.text(record.processors);
+  writer.u64(record.pool_bytes);
   return os::replace_file(sandbox_directory, kRecordFile, writer.bytes(), 0600);
 }
 
@@ -41,8 +43,10 @@ Result<Record> load_record(int sandbox_directory) {
   record.expires_at = Micros(reader.i64());
   record.boxed = reader.u8() == 1;
   record.processors = reader.text();
+  if (version != kWithoutPool) record.pool_bytes = reader.u64();
   TRY_OK(reader.finish());
-  if (version != kRecordVersion || record.pid <= 1 || record.token.size() != kTokenBytes) {
+  const bool is_known = version == kRecordVersion || version == kWithoutPool;
+  if (!is_known || record.pid <= 1 || record.token.size() != kTokenBytes) {
     return Error(Code::invalid_argument, "a sandbox's record is malformed");
   }
   return record;

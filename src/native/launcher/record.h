@@ -23,8 +23,9 @@ struct Record {
   uint64_t start_ticks = 0;
   std::string token;
   Micros expires_at{0};
-  bool boxed = false;      // it has cgroups
-  std::string processors;  // that are its own
+  bool boxed = false;       // it has cgroups
+  std::string processors;   // that are its own
+  uint64_t pool_bytes = 0;  // what the storage pool promised it; 0 = it is not in there
 };
 
 constexpr const char* kRecordFile = "record";

@@ -48,6 +48,29 @@ Outcome fill(const std::string& directory, long limit_mib) {
   return reached(amount(written, "MiB in ") + directory);
 }
 
+// Makes empty files until the limit is passed twice, or no more can be made.
+Outcome make_files(long limit) {
+  const std::string directory = scratch();
+  long made = 0;
+  int error = 0;
+  while (made < 2 * limit) {
+    const std::string path = directory + "/" + std::to_string(made);
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0) {
+      error = errno;
+      break;
+    }
+    close(file);
+    ++made;
+  }
+  for (long number = 0; number < made; ++number) {
+    unlink((directory + "/" + std::to_string(number)).c_str());
+  }
+  rmdir(directory.c_str());
+  if (error != 0) return denied(error, amount(made, "files"));
+  return reached(amount(made, "files"));
+}
+
 }  // namespace
 
 ATTACK(fork_bomb, .title = "a fork bomb", .dossier = 35, .setting = Setting::limited,
@@ -108,26 +131,21 @@ ATTACK(disk_fill, .title = "fill the disk", .dossier = 38, .setting = Setting::l
 
 ATTACK(inode_fill, .title = "use up the inodes", .dossier = 38, .setting = Setting::limited,
        .stopped_by = Layer::root) {
-  const long limit = told_number("LIMIT_INODES", 32'768);
-  const std::string directory = scratch();
-  long made = 0;
-  int error = 0;
-  while (made < 2 * limit) {
-    const std::string path = directory + "/" + std::to_string(made);
-    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0) {
-      error = errno;
-      break;
-    }
-    close(file);
-    ++made;
-  }
-  for (long number = 0; number < made; ++number) {
-    unlink((directory + "/" + std::to_string(number)).c_str());
-  }
-  rmdir(directory.c_str());
-  if (error != 0) return denied(error, amount(made, "files"));
-  return reached(amount(made, "files"));
+  return make_files(told_number("LIMIT_INODES", 32'768));
+}
+
+// The same for a sandbox whose files are in the storage pool.
+ATTACK(pool_fill, .title = "fill the storage pool", .dossier = 38, .setting = Setting::limited,
+       .stopped_by = Layer::root) {
+  return fill(".", told_number("LIMIT_DISK_MIB", 16));
+}
+
+// There the quota counts no files, but each takes more than 256 bytes of metadata from it. On the
+// host's own disk the kernel's memory for so many counts as the sandbox's, and ends it as well.
+ATTACK(pool_files, .title = "use up the storage pool with empty files", .dossier = 38,
+       .setting = Setting::limited, .stopped_by = Layer::root | Layer::cgroups) {
+  constexpr long kFilesPerMib = kMib / 256;
+  return make_files(told_number("LIMIT_DISK_MIB", 8) * kFilesPerMib / 2);
 }
 
 ATTACK(cpu_spin, .title = "use up the processors", .dossier = 39, .setting = Setting::limited,

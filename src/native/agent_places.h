@@ -1,0 +1,23 @@
+// Where the agent finds what the launcher gives it, and how it says that it has ended well.
+#pragma once
+
+#include <cstddef>
+
+namespace atl::native {
+
+// Descriptors that the launcher puts in place before it executes the agent.
+constexpr int kAgentConnection = 3;  // the first connection, to whoever asked for the sandbox
+constexpr int kAgentListener = 4;    // further connections; each begins with the token
+constexpr int kAgentConfig = 5;      // AgentConfig, encoded
+constexpr int kAgentToken = 6;       // kTokenBytes and then BoxFacts in a pipe
+constexpr int kAgentWorkspace = 7;
+constexpr int kAgentTemporary = 8;
+constexpr int kAgentFirstMount = 9;
+
+constexpr size_t kTokenBytes = 32;
+constexpr size_t kMostMounts = 16;
+
+// Why the agent ended, as its exit code: anything else means that processes of its may be left.
+constexpr int kAgentLeftNothing = 0;
+
+}  // namespace atl::native
