@@ -1,5 +1,7 @@
 #include "native/seccomp.h"
 
+#include <asm/unistd.h>
+
 #include <cerrno>
 #include <cstdint>
 #include <utility>
@@ -7,7 +9,6 @@
 #include "native/call_checks.h"
 #include "native/filter_tree.h"
 #include "native/syscall_list.h"
-#include "native/syscall_numbers.h"
 
 namespace atl::native {
 namespace {

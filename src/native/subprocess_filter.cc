@@ -10,10 +10,11 @@
 #include "native/call_checks.h"
 #include "native/filter_tree.h"
 #include "native/seccomp.h"
-#include "native/syscall_numbers.h"
 
 namespace atl::native {
 namespace {
+
+constexpr int kFchmodat2 = 452;  // younger than Debian 12's headers
 
 // Calls that are refused whatever their arguments are.
 constexpr uint32_t kDenied[] = {
@@ -120,7 +121,7 @@ struct ModeArgument {
   size_t mode;
 };
 constexpr ModeArgument kChangesMode[] = {
-    {SYS_fchmod, 1}, {SYS_fchmodat, 2}, {__NR_fchmodat2, 2}, {SYS_mknodat, 2},
+    {SYS_fchmod, 1}, {SYS_fchmodat, 2}, {kFchmodat2, 2}, {SYS_mknodat, 2},
 #if defined(__x86_64__)
     {SYS_chmod, 1},  {SYS_mknod, 1},    {SYS_creat, 1},
 #endif

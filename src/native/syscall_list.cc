@@ -1,8 +1,7 @@
 #include "native/syscall_list.h"
 
+#include <asm/unistd.h>
 #include <stdlib.h>
-
-#include "native/syscall_numbers.h"
 
 namespace atl::native {
 namespace {
@@ -25,13 +24,41 @@ consteval uint32_t number_of(const char* text) {
 #define CALL(name) \
   SystemCall { #name, ATOLL_NUMBER_OF(__NR_##name) }
 
+// With a number stands what is younger than Debian 12's headers (Linux 6.1); the running kernel may
+// have it. From 424 on a call has one number on every architecture that Atoll knows.
+constexpr uint32_t kNewestCall = 469;
+#if defined(__x86_64__)
+constexpr uint32_t kReturnProbe = 335, kProbe = 336;
+#else
+constexpr uint32_t kReturnProbe = kNoSuchCall, kProbe = kNoSuchCall;
+#endif
+
 // Moving bytes, and asking for it ahead of time.
-constexpr SystemCall kReadingAndWriting[] = {
-    CALL(read),       CALL(write),        CALL(readv),           CALL(writev),    CALL(pread64),
-    CALL(pwrite64),   CALL(preadv),       CALL(pwritev),         CALL(preadv2),   CALL(pwritev2),
-    CALL(lseek),      CALL(sendfile),     CALL(copy_file_range), CALL(splice),    CALL(tee),
-    CALL(vmsplice),   CALL(readahead),    CALL(fadvise64),       CALL(cachestat), CALL(io_setup),
-    CALL(io_destroy), CALL(io_getevents), CALL(io_pgetevents),   CALL(io_submit), CALL(io_cancel)};
+constexpr SystemCall kReadingAndWriting[] = {CALL(read),
+                                             CALL(write),
+                                             CALL(readv),
+                                             CALL(writev),
+                                             CALL(pread64),
+                                             CALL(pwrite64),
+                                             CALL(preadv),
+                                             CALL(pwritev),
+                                             CALL(preadv2),
+                                             CALL(pwritev2),
+                                             CALL(lseek),
+                                             CALL(sendfile),
+                                             CALL(copy_file_range),
+                                             CALL(splice),
+                                             CALL(tee),
+                                             CALL(vmsplice),
+                                             CALL(readahead),
+                                             CALL(fadvise64),
+                                             {"cachestat", 451},
+                                             CALL(io_setup),
+                                             CALL(io_destroy),
+                                             CALL(io_getevents),
+                                             CALL(io_pgetevents),
+                                             CALL(io_submit),
+                                             CALL(io_cancel)};
 
 // Getting descriptors and keeping them in order.
 constexpr SystemCall kDescriptors[] = {
@@ -51,15 +78,15 @@ constexpr SystemCall kFilesByName[] = {
 
 // Attributes of files. A setuid bit is set in vain: every mount is nosuid.
 constexpr SystemCall kFileAttributes[] = {
-    CALL(chmod),        CALL(fchmod),       CALL(fchmodat),     CALL(fchmodat2),
-    CALL(chown),        CALL(fchown),       CALL(lchown),       CALL(fchownat),
-    CALL(umask),        CALL(utime),        CALL(utimes),       CALL(futimesat),
-    CALL(utimensat),    CALL(truncate),     CALL(ftruncate),    CALL(fallocate),
-    CALL(setxattr),     CALL(lsetxattr),    CALL(fsetxattr),    CALL(setxattrat),
-    CALL(getxattr),     CALL(lgetxattr),    CALL(fgetxattr),    CALL(getxattrat),
-    CALL(listxattr),    CALL(llistxattr),   CALL(flistxattr),   CALL(listxattrat),
-    CALL(removexattr),  CALL(lremovexattr), CALL(fremovexattr), CALL(removexattrat),
-    CALL(file_getattr), CALL(file_setattr)};
+    CALL(chmod),           CALL(fchmod),         CALL(fchmodat),     {"fchmodat2", 452},
+    CALL(chown),           CALL(fchown),         CALL(lchown),       CALL(fchownat),
+    CALL(umask),           CALL(utime),          CALL(utimes),       CALL(futimesat),
+    CALL(utimensat),       CALL(truncate),       CALL(ftruncate),    CALL(fallocate),
+    CALL(setxattr),        CALL(lsetxattr),      CALL(fsetxattr),    {"setxattrat", 463},
+    CALL(getxattr),        CALL(lgetxattr),      CALL(fgetxattr),    {"getxattrat", 464},
+    CALL(listxattr),       CALL(llistxattr),     CALL(flistxattr),   {"listxattrat", 465},
+    CALL(removexattr),     CALL(lremovexattr),   CALL(fremovexattr), {"removexattrat", 466},
+    {"file_getattr", 468}, {"file_setattr", 469}};
 
 // Having data on disk.
 constexpr SystemCall kDurability[] = {CALL(fsync),  CALL(fdatasync),       CALL(sync),
@@ -88,9 +115,9 @@ constexpr SystemCall kMemory[] = {CALL(brk),           CALL(mmap),
                                   CALL(mincore),       CALL(mlock),
                                   CALL(mlock2),        CALL(munlock),
                                   CALL(mlockall),      CALL(munlockall),
-                                  CALL(mseal),         CALL(remap_file_pages),
+                                  {"mseal", 462},      CALL(remap_file_pages),
                                   CALL(pkey_alloc),    CALL(pkey_free),
-                                  CALL(pkey_mprotect), CALL(map_shadow_stack),
+                                  CALL(pkey_mprotect), {"map_shadow_stack", 453},
                                   CALL(get_mempolicy), CALL(membarrier)};
 
 // Starting programs, waiting for them, ending them; uretprobe is the kernel's own way back from a
@@ -115,13 +142,13 @@ constexpr SystemCall kProcesses[] = {CALL(fork),
                                      CALL(pidfd_send_signal),
                                      CALL(process_mrelease),
                                      CALL(arch_prctl),
-                                     CALL(uretprobe)};
+                                     {"uretprobe", kReturnProbe}};
 
 // Locks between threads.
 constexpr SystemCall kThreads[] = {
-    CALL(futex),           CALL(futex_waitv),     CALL(futex_wake),
-    CALL(futex_wait),      CALL(futex_requeue),   CALL(set_robust_list),
-    CALL(get_robust_list), CALL(set_tid_address), CALL(rseq)};
+    CALL(futex),           CALL(futex_waitv),      {"futex_wake", 454},
+    {"futex_wait", 455},   {"futex_requeue", 456}, CALL(set_robust_list),
+    CALL(get_robust_list), CALL(set_tid_address),  CALL(rseq)};
 
 // Signals. The process namespace ends their reach.
 constexpr SystemCall kSignals[] = {CALL(kill),
@@ -228,10 +255,11 @@ constexpr SystemCall kAbsent[] = {CALL(clone3), CALL(io_uring_setup), CALL(io_ur
 
 // Other roots, mounts and namespaces: the walls of the sandbox.
 constexpr SystemCall kRootsAndNamespaces[] = {
-    CALL(mount),     CALL(umount2),     CALL(pivot_root),     CALL(chroot),        CALL(unshare),
-    CALL(setns),     CALL(open_tree),   CALL(open_tree_attr), CALL(move_mount),    CALL(fsopen),
-    CALL(fsconfig),  CALL(fsmount),     CALL(fspick),         CALL(mount_setattr), CALL(statmount),
-    CALL(listmount), CALL(sethostname), CALL(setdomainname)};
+    CALL(mount),       CALL(umount2),       CALL(pivot_root),   CALL(chroot),
+    CALL(unshare),     CALL(setns),         CALL(open_tree),    {"open_tree_attr", 467},
+    CALL(move_mount),  CALL(fsopen),        CALL(fsconfig),     CALL(fsmount),
+    CALL(fspick),      CALL(mount_setattr), {"statmount", 457}, {"listmount", 458},
+    CALL(sethostname), CALL(setdomainname)};
 
 // Descriptors and memory of other processes.
 constexpr SystemCall kOtherProcesses[] = {CALL(pidfd_getfd), CALL(kcmp), CALL(process_madvise)};
@@ -252,9 +280,9 @@ constexpr SystemCall kExploitRoads[] = {CALL(bpf),
                                         CALL(modify_ldt),
                                         CALL(set_thread_area),
                                         CALL(get_thread_area),
-                                        CALL(lsm_get_self_attr),
-                                        CALL(lsm_set_self_attr),
-                                        CALL(lsm_list_modules)};
+                                        {"lsm_get_self_attr", 459},
+                                        {"lsm_set_self_attr", 460},
+                                        {"lsm_list_modules", 461}};
 
 // The machine: modules, kernels, swap, accounting, quota, ports, log.
 constexpr SystemCall kTheMachine[] = {CALL(init_module), CALL(finit_module),    CALL(delete_module),
@@ -278,7 +306,7 @@ constexpr SystemCall kObsolete[] = {
     CALL(nfsservctl),     CALL(lookup_dcookie), CALL(create_module), CALL(get_kernel_syms),
     CALL(query_module),   CALL(getpmsg),        CALL(putpmsg),       CALL(afs_syscall),
     CALL(tuxcall),        CALL(security),       CALL(vserver),       CALL(epoll_ctl_old),
-    CALL(epoll_wait_old), CALL(uprobe)};
+    CALL(epoll_wait_old), {"uprobe", kProbe}};
 
 using enum CallRule;
 constexpr CallGroup kGroups[] = {
@@ -316,6 +344,6 @@ constexpr CallGroup kGroups[] = {
 
 std::span<const CallGroup> system_call_groups() { return kGroups; }
 
-uint32_t newest_known_call() { return __NR_file_setattr; }
+uint32_t newest_known_call() { return kNewestCall; }
 
 }  // namespace atl::native
