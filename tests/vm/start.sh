@@ -69,5 +69,8 @@ case " $(cat /proc/cmdline) " in
     ;;
 esac
 
+# As systemd has it: 4096, the kernel's own, would be the end of every attack on descriptors that a sandbox must stop.
+ulimit -Hn 524288
+
 # Reaps what loses its parent, and starts the agent (/etc/inittab).
 exec busybox init
