@@ -1,10 +1,13 @@
 // POST …/exec of `true` over one kept-alive Unix socket, and posix_spawn of the same, alternating.
 //
-//   bench_http_exec SOCKET SANDBOX COUNT
+//   bench_http_exec SOCKET SANDBOX COUNT [SECONDS]
+//
+// After so many seconds it gives what it has.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -40,8 +43,10 @@ std::string round_trip(int socket, const std::string& request) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 4 && argc != 5) return 2;
   const int count = std::atoi(argv[3]);
+  const double most_micros = argc == 5 ? std::atof(argv[4]) * 1e6 : INFINITY;
+  const auto begin = std::chrono::steady_clock::now();
   auto socket = os::connect_at(AT_FDCWD, argv[1], os::SocketKind::stream);
   if (!socket) {
     std::fprintf(stderr, "%s\n", socket.error().message().c_str());
@@ -54,7 +59,7 @@ int main(int argc, char** argv) {
       "/exec HTTP/1.1\r\nHost: atoll\r\nContent-Type: application/json\r\nContent-Length: " +
       std::to_string(body.size()) + "\r\n\r\n" + body;
   bench::Series exec{"http_exec_us", {}}, spawn{"posix_spawn_us", {}};
-  for (int i = -count / 10; i < count; ++i) {
+  for (int i = -count / 10; i < count && bench::micros_since(begin) < most_micros; ++i) {
     const auto start = std::chrono::steady_clock::now();
     const std::string answer = round_trip(socket->get(), request);
     const double took = bench::micros_since(start);

@@ -11,6 +11,8 @@ ROUNDS = 10
 # Small enough that a bomb meets its limit many times in a round.
 MEMORY_MB = 256
 DISK_MB = 256
+# So long at most a round takes, however slow its execs are.
+ROUND_SECONDS = 12
 # A bomb that nobody ends any more ends by itself.
 BOMB_SECONDS = 60
 
@@ -55,7 +57,7 @@ def measure(context, kind):
 
     def run(name):
         raw = program_output([context.programs / "bench_http_exec", context.daemon.state / "atoll.sock", victim,
-                              str(max(1, context.count // ROUNDS))])
+                              str(max(1, context.count // ROUNDS)), str(ROUND_SECONDS)])
         series[f"{name}_us"] += raw["http_exec_us"]
         series[f"bare_{name}_us"] += raw["posix_spawn_us"]
 
