@@ -601,8 +601,9 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
     exit.kind = exit.signal == SIGSYS ? guest::ExitKind::policy : guest::ExitKind::signaled;
     if (exit.signal == SIGKILL && oom_kills > 0) exit.kind = guest::ExitKind::oom;
     // Where no group counts, the kernel ends the process by itself, see spawn().
-    if (exit.signal == SIGKILL && !groups_.count_cpu() && process.cpu_limit_us > 0 &&
-        exit.cpu_user_us + exit.cpu_system_us >= process.cpu_limit_us) {
+    const bool is_late = exit.cpu_user_us + exit.cpu_system_us >= process.cpu_limit_us;
+    if (process.cpu_limit_us > 0 && !groups_.count_cpu() &&
+        (exit.signal == SIGXCPU || (exit.signal == SIGKILL && is_late))) {
       process.ended_by_us = guest::ExitKind::timeout;
       process.hit = guest::HitLimit::cpu_time;
     }

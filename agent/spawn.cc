@@ -87,10 +87,11 @@ Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, Nursery& nursery,
   jail.confine(plan, user);
   std::vector<native::ChildLimit> limits;
   if (request.cpu_time_ms > 0 && !groups.count_cpu()) {
-    // Nobody counts for the whole command, but the kernel does for each process, by the second.
+    // Nobody counts for the whole command, but the kernel does for each process, by the second. Who
+    // ignores the first signal is killed a second later.
     const rlim_t seconds = (request.cpu_time_ms + 999) / 1000;
     limits.assign(plan.limits, plan.limits + plan.limit_count);
-    limits.push_back({RLIMIT_CPU, {seconds, seconds}});
+    limits.push_back({RLIMIT_CPU, {seconds, seconds + 1}});
     plan.limits = limits.data();
     plan.limit_count = limits.size();
   }
