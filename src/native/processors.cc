@@ -162,8 +162,9 @@ Result<Fd> Processors::join(const std::string& id) {
   const std::string name = found == owned_.end() ? kShared : "/" + id;
   const std::string group = slice_.cpuset() + kSlice + name;
   if (found != owned_.end()) TRY_OK(make_group(group, to_text(found->second)));
-  if (auto opened = os::open_at(AT_FDCWD, group + "/cgroup.procs", O_WRONLY)) return opened;
-  TRY_OK(apply());
+  // Another launcher may be making the shared one just now: nobody can join it without processors.
+  const auto given = read_line(group + "/cpuset.cpus");
+  if (!given || given->empty()) TRY_OK(apply());
   return os::open_at(AT_FDCWD, group + "/cgroup.procs", O_WRONLY);
 }
 

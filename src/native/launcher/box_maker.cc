@@ -320,8 +320,9 @@ Result<MadeBox> BoxMaker::make(BoxOrder order) {
   };
   auto started = start();
   // Who shares processors joins a group of all launchers. One of them that leaves removes it if
-  // nobody is in it, which may be between our opening it and our child's joining it.
-  for (int i = 1; i < kAttempts && !started && started.error().os_errno() == ENODEV; ++i)
+  // nobody is in it, which may be before we open it, or before our child joins it.
+  const auto is_gone = [](int error) { return error == ENODEV || error == ENOENT; };
+  for (int i = 1; i < kAttempts && !started && is_gone(started.error().os_errno()); ++i)
     started = start();
   if (!started) {
     if (box.agent.pidfd) {
