@@ -18,6 +18,7 @@ namespace {
 using native::CgroupVersion;
 
 constexpr int kKillRounds = 16;
+constexpr uint64_t kNoLimit = 1ULL << 62;
 // On v1 these trees have a group per command; the others know only `work`.
 constexpr uint8_t kPerCommand = native::kRoleMemory | native::kRolePids | native::kRoleUsage;
 
@@ -50,6 +51,9 @@ uint64_t field_in(int directory, const char* file, std::string_view field) {
 MemoryUse memory_use(int directory, bool v1) {
   MemoryUse use;
   use.used = number_in(directory, v1 ? "memory.usage_in_bytes" : "memory.current");
+  // No limit is "max", which is no number, or one that nothing can reach.
+  const uint64_t limit = number_in(directory, v1 ? "memory.limit_in_bytes" : "memory.max");
+  use.total = limit < kNoLimit ? limit : 0;
   const Fields stat(directory, "memory.stat");
   // Version 1 tells of the group alone unless asked for its total.
   const auto of = [&](const char* name) { return stat[v1 ? "total_" + std::string(name) : name]; };

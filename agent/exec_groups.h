@@ -37,7 +37,7 @@ struct WorkUsage {
   uint64_t processes = 0;
   uint64_t cpu_us = 0;
   uint64_t cpu_user_part = 0, cpu_system_part = 0;  // their ratio divides cpu_us
-  MemoryUse memory;                                 // but for the total
+  MemoryUse memory;                                 // the total is the limit, 0 = not told
 };
 
 class ExecGroup final {

@@ -40,6 +40,7 @@ ProcFiles::ProcFiles(Fd directory, uint64_t memory_bytes, uint32_t processors, L
   }
   const uint64_t host = host_memory();
   memory_bytes_ = memory_bytes > 0 && (host == 0 || memory_bytes < host) ? memory_bytes : host;
+  host_bytes_ = host > 0 ? host : UINT64_MAX;
   processors_.processors = std::clamp<uint32_t>(processors, 1, native::kMostProcessors);
   // The kernel counts the start of each process from its own boot, whatever we say here; ps and top
   // put the two together.
@@ -109,7 +110,9 @@ void ProcFiles::write() {
   use.switches =
       static_cast<uint64_t>(children.ru_nvcsw) + static_cast<uint64_t>(children.ru_nivcsw);
 
-  usage.memory.total = memory_bytes_;
+  // Where a group tells its limit, that may have been changed since.
+  usage.memory.total =
+      usage.memory.total > 0 ? std::min(usage.memory.total, host_bytes_) : memory_bytes_;
   put(kMeminfo, meminfo_text(usage.memory));
   put(kStat, stat_text(use));
   put(kLoadavg, loadavg_text(load_, use));

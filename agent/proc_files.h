@@ -53,6 +53,7 @@ class ProcFiles final {
   Fd files_[kFiles];
   size_t sizes_[kFiles] = {};
   uint64_t memory_bytes_ = 0;
+  uint64_t host_bytes_ = 0;
   Look look_;
   RefreshPace pace_;
   Micros last_look_;

@@ -1,4 +1,5 @@
 // atoll: the command line and the daemon in one program.
+#include <fcntl.h>
 #include <signal.h>
 
 #include <cstdio>
@@ -8,6 +9,7 @@
 #include "app/embedded.h"
 #include "app/programs.h"
 #include "app/serve.h"
+#include "cli/report.h"
 #include "cli/verb.h"
 
 namespace {
@@ -23,9 +25,20 @@ class Atoll final : public cli::Program {
   Result<std::string> find_libexec() override { return app::find_libexec(); }
 };
 
+// Whoever starts us may have closed one of these. The next descriptor that is opened would take its
+// place, and go into a sandbox as its stdin or stdout.
+bool open_missing_stdio() {
+  for (int number = 0; number < 3; ++number) {
+    if (fcntl(number, F_GETFD) >= 0) continue;
+    if (open("/dev/null", number == 0 ? O_RDONLY : O_WRONLY) != number) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (!open_missing_stdio()) return cli::kExitAtollFailed;
   // Whoever reads our output may leave at any time; writes then fail, and each verb knows what that
   // means.
   signal(SIGPIPE, SIG_IGN);

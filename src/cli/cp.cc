@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/ids.h"
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/copy_paths.h"
@@ -93,11 +94,21 @@ class Copier final {
       return receive(plan.remote, STDOUT_FILENO);
     }
     struct stat info{};
+    // An earlier copy may have brought the link: whoever means to go through it says so.
+    if (lstat(plan.local.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) {
+      return Error(Code::invalid_argument, to_printable(plan.local) + " is a link")
+          .with_hint("name what it points to, or end it with / to go through it");
+    }
     const bool into = stat(plan.local.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-    const std::string local = place_in(plan.local, plan.remote, into);
-    if (there->kind == FileKind::directory)
-      return download_directory(AT_FDCWD, local, plan.remote, *there, 0);
-    return download_file(AT_FDCWD, local, plan.remote, there->mode);
+    std::string local = place_in(plan.local, plan.remote, into);
+    while (local.size() > 1 && local.ends_with('/')) local.pop_back();
+    const std::string name = last_name(local);
+    const std::string parent = name.empty() ? local : local.substr(0, local.size() - name.size());
+    TRY(const auto here,
+        os::open_at(AT_FDCWD, parent.empty() ? "." : parent, O_PATH | O_DIRECTORY));
+    RemoteEntry entry = *there;
+    entry.name = name.empty() ? "." : name;
+    return download_entry(here.get(), plan.remote, entry, 0);
   }
 
   const Progress& progress() const { return progress_; }
@@ -169,16 +180,25 @@ class Copier final {
     return names;
   }
 
+  // What is there stays as it is until all of the new one has come.
   Result<> download_file(int directory, const std::string& local, const std::string& remote,
                          uint32_t mode) {
-    TRY(const auto fd,
-        os::open_at(directory, local, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NOCTTY,
-                    mode | 0600));
-    TRY_OK(receive(remote, fd.get()));
-    // Quota and full disks show only now on some file systems.
-    if (fchmod(fd.get(), mode) != 0 && errno != EPERM)
-      return os_error("setting the mode of", local);
-    return {};
+    struct stat info{};
+    const bool exists = fstatat(directory, local.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+    if (exists && !S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode)) {
+      TRY(const auto special, os::open_at(directory, local, O_WRONLY | O_NOFOLLOW | O_NOCTTY));
+      return receive(remote, special.get());
+    }
+    const std::string temporary = ".atoll-" + random_name(16);
+    TRY(const auto fd, os::open_at(directory, temporary,
+                                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, 0600));
+    auto received = receive(remote, fd.get());
+    if (received && fchmod(fd.get(), mode) != 0 && errno != EPERM)
+      received = os_error("setting the mode of", to_printable(local));
+    if (received && renameat(directory, temporary.c_str(), directory, local.c_str()) != 0)
+      received = os_error("writing", to_printable(local));
+    if (!received) unlinkat(directory, temporary.c_str(), 0);
+    return received;
   }
 
   Result<> download_directory(int directory, const std::string& local, const std::string& remote,
@@ -188,22 +208,20 @@ class Copier final {
     if (mkdirat(directory, local.c_str(), 0755) != 0 && errno != EEXIST) {
       return os_error("making", to_printable(local));
     }
-    // Only what the user has named may be a link.
-    const int follow = depth == 0 ? 0 : O_NOFOLLOW;
-    TRY(const auto here, os::open_at(directory, local, O_RDONLY | O_DIRECTORY | follow));
+    TRY(const auto here, os::open_at(directory, local, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     TRY(const auto entries, files_.list(remote));
     for (const RemoteEntry& entry : entries)
-      TRY_OK(download_entry(here.get(), remote, entry, depth));
+      TRY_OK(download_entry(here.get(), remote + "/" + entry.name, entry, depth + 1));
     if (depth > 0) fchmod(here.get(), self.mode | 0700);
     return {};
   }
 
-  Result<> download_entry(int here, const std::string& parent, const RemoteEntry& entry,
+  // To the entry's name in the directory `here`.
+  Result<> download_entry(int here, const std::string& remote, const RemoteEntry& entry,
                           size_t depth) {
-    const std::string remote = parent + "/" + entry.name;
     switch (entry.kind) {
       case FileKind::directory:
-        return download_directory(here, entry.name, remote, entry, depth + 1);
+        return download_directory(here, entry.name, remote, entry, depth);
       case FileKind::file:
         return download_file(here, entry.name, remote, entry.mode);
       case FileKind::symlink:

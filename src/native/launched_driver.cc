@@ -88,6 +88,9 @@ class LaunchedSandbox final : public Sandbox {
       co_return Error(Code::unsupported, "the disk of a running sandbox cannot be resized");
     }
     ResizeRequest request{id_, limits_of(resources)};
+    if (request.limits.memory_bytes > 0 && request.limits.memory_bytes < kSmallestMemory) {
+      co_return Error(Code::invalid_argument, "a sandbox needs at least 8 MiB of memory");
+    }
     co_return co_await launcher_.resize(std::move(request));
   }
 

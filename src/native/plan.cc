@@ -24,7 +24,6 @@ constexpr uint64_t kRootCapabilities =
     bit(CAP_SETUID) | bit(CAP_SETFCAP) | bit(CAP_SETPCAP) | bit(CAP_NET_BIND_SERVICE) |
     bit(CAP_KILL) | bit(CAP_AUDIT_WRITE);
 
-constexpr uint64_t kSmallestMemory = 8ULL << 20;
 constexpr uint64_t kSmallestDisk = 1ULL << 20;
 constexpr uint64_t kBytesPerInode = 4096;
 
@@ -77,6 +76,9 @@ Result<Plan> make_plan(const std::string& id, const BoxRequest& request, const H
   if (request.has_root && authority == Authority::root) {
     plan.root_capabilities = kRootCapabilities;
     plan.agent_capabilities |= kRootCapabilities;
+  }
+  if (host.memory_bytes > 0 && request.reserved_memory_bytes > host.memory_bytes) {
+    return Error(Code::resource_exhausted, "the host does not have so much memory to keep");
   }
   if (request.memory_bytes > 0 && request.memory_bytes < kSmallestMemory) {
     return Error(Code::invalid_argument, "a sandbox needs at least 8 MiB of memory");

@@ -62,6 +62,7 @@ struct BoxRequest {
   std::vector<BoxDirectory> directories;
 };
 
+constexpr uint64_t kSmallestMemory = 8ULL << 20;
 constexpr uint64_t kDefaultMemory = 2ULL << 30;
 constexpr uint64_t kDefaultDisk = 1ULL << 30;
 constexpr uint64_t kDefaultPids = 1024;

@@ -3,11 +3,13 @@
 import contextlib
 import json
 import os
+import pathlib
 import pty
 import select
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import tempfile
 import unittest
@@ -186,6 +188,35 @@ class WithDaemon(unittest.TestCase):
 
     def cli(self, *arguments, **more):
         return atoll(*arguments, env={"ATOLL_STATE": self.daemon.state}, **more)
+
+    def test_a_copy_goes_through_no_link_and_spares_what_is_there(self):
+        self.assertEqual(self.cli("create", "--name", "box", "--driver", "local").returncode, 0)
+        with tempfile.TemporaryDirectory() as directory:
+            victim, out = os.path.join(directory, "victim"), os.path.join(directory, "out")
+            os.mkdir(victim)
+            os.mkdir(out)
+            # A link comes first, and then a directory of the same name.
+            self.cli("exec", "box", "--", "sh", "-c", f"mkdir res; ln -s {victim} res/d; ln -s /nonexistent gone")
+            self.assertEqual(self.cli("cp", "box:res", out).returncode, 0)
+            self.assertEqual(os.readlink(os.path.join(out, "res/d")), victim)
+            self.cli("exec", "box", "--", "sh", "-c", "rm res/d; mkdir res/d; echo x > res/d/k")
+            for source, target in (("box:res/d", f"{out}/res"), ("box:res/d/k", f"{out}/res/d"), ("box:res", out)):
+                self.assertNotEqual(self.cli("cp", source, target).returncode, 0, (source, target))
+            self.assertEqual(os.listdir(victim), [])
+            self.assertEqual(self.cli("cp", "box:res/d/k", f"{out}/res/d/").returncode, 0, "a link that was meant")
+            self.assertEqual(os.listdir(victim), ["k"])
+            # What cannot be read leaves the old file as it was, and nothing else.
+            keep = os.path.join(out, "keep")
+            pathlib.Path(keep).write_text("precious")
+            self.cli("exec", "box", "--", "sh", "-c", "mkdir locked; mkfifo pipe")
+            for source in ("box:gone", "box:pipe", "box:missing"):
+                self.cli("cp", source, keep)
+                self.assertEqual(pathlib.Path(keep).read_text(), "precious", source)
+            self.assertEqual(sorted(os.listdir(out)), ["keep", "res"])
+            # A device is written to, not replaced.
+            self.assertEqual(self.cli("cp", "box:res/d/k", "/dev/null").returncode, 0)
+            self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+        self.assertEqual(self.cli("rm", "box").returncode, 0)
 
     def test_the_life_of_a_sandbox(self):
         created = self.cli("create", "--name", "box", "--driver", "local", "-e", "K=v", "--label", "team=a", "--json")

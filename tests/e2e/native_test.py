@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-from live import ATOLL, Daemon, census
+from live import ATOLL, Daemon, census, wait_until
 
 RUNTIME = tempfile.mkdtemp(prefix="atoll-e2e-")
 ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not k.startswith("ATOLL_") or k == "ATOLL_LIBEXEC"},
@@ -92,6 +92,48 @@ class OutOfMemory(unittest.TestCase):
             self.assertEqual((listed["exit_code"], listed["stdout"].split()), (0, [str(n) for n in range(number + 1)]))
         self.assertEqual(daemon.exec(box, "python3", "-c", "bytearray(200 << 20)")["reason"], "oom")
         self.assertEqual(daemon.exec(box, "sh", "-c", "rm /dev/shm/*; echo emptied")["stdout"], "emptied\n")
+
+
+class ClosedDescriptors(InABox):
+    """Whoever starts us may have closed stdin, stdout or stderr; nothing of ours may take their place."""
+
+    def test_what_is_closed_is_empty_inside(self):
+        with tempfile.TemporaryDirectory() as shared:
+            os.chmod(shared, 0o777)
+            look = "import os; open('/v/seen', 'w').write(' '.join(os.readlink(f'/proc/self/fd/{n}') for n in (0, 1, 2)))"
+            for closed in ("0<&-", "1>&-", "2>&-", "0<&- 1>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"):
+                with self.subTest(closed=closed):
+                    done = subprocess.run(
+                        ["sh", "-c", f'"$0" run --driver native -v "$1":/v -- python3 -c "$2" {closed}', ATOLL, shared, look],
+                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT, timeout=60)
+                    self.assertEqual(done.returncode, 0, done)
+                    with open(os.path.join(shared, "seen"), encoding="utf-8") as seen:
+                        shown = seen.read().split()
+                    for number, target in enumerate(shown):
+                        wanted = "/dev/null" if f"{number}<&-" in closed or f"{number}>&-" in closed else "pipe:"
+                        self.assertTrue(target.startswith(wanted), shown)
+                    self.assertEqual(len(shown), 3)
+
+
+
+class Resizing(unittest.TestCase):
+    def test_meminfo_follows_and_the_least_holds(self):
+        daemon = Daemon().start()
+        self.addCleanup(daemon.end)
+        box = daemon.create(driver="native", resources={"memory_mb": 128})
+        total = ("sh", "-c", "grep MemTotal /proc/meminfo")
+        self.assertIn(f"{128 << 10} kB", daemon.exec(box, *total)["stdout"])
+        resized = daemon.call("PATCH", f"/v1/sandboxes/{box}", {"resources": {"memory_mb": 300}})
+        self.assertEqual(resized.status, 200, resized)
+        wait_until(lambda: f"{300 << 10} kB" in daemon.exec(box, *total)["stdout"], "meminfo tells the new limit")
+        refused = daemon.call("PATCH", f"/v1/sandboxes/{box}", {"resources": {"memory_mb": 1}})
+        self.assertEqual(refused.status, 400, refused)
+        self.assertIn("at least 8 MiB", refused.json["detail"])
+
+    def test_memory_that_is_not_there_cannot_be_kept(self):
+        done = box("true", flags=("--dedicated", "--cpus", "1", "--memory", "10000g"))
+        self.assertEqual(done.returncode, 125, done)
+        self.assertIn("does not have so much memory", done.stderr)
 
 
 class Processors(InABox):
