@@ -156,6 +156,13 @@ void ExecGroup::signal(int number) const {
   }
 }
 
+uint64_t ExecGroups::most_processes() const {
+  for (const auto& work : work_) {
+    if ((work.roles & native::kRolePids) != 0) return number_in(work.directory.get(), "pids.max");
+  }
+  return 0;
+}
+
 bool ExecGroups::count_cpu() const {
   return std::ranges::any_of(
       work_, [](const Work& work) { return (work.roles & native::kRoleUsage) != 0; });

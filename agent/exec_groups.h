@@ -78,6 +78,8 @@ class ExecGroups final {
       : version_(version), work_(std::move(work)) {}
 
   bool available() const { return !work_.empty(); }
+  // How many processes the sandbox may have; 0 = not told.
+  uint64_t most_processes() const;
   // Whether a group tells how much processor time was used.
   bool count_cpu() const;
   Result<ExecGroup> make(uint64_t number);

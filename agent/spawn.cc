@@ -85,16 +85,21 @@ Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, Nursery& nursery,
   std::ranges::copy(place.stdio, plan.stdio);
   plan.directory = directory;
   jail.confine(plan, user);
-  std::vector<native::ChildLimit> limits;
+  std::vector<native::ChildLimit> limits(plan.limits, plan.limits + plan.limit_count);
+  if (const rlim_t most = groups.most_processes(); most > 1) {
+    // The group refuses a fork only when the kernel has copied all of the parent, under locks of
+    // the files that it has mapped, which others on this host have mapped, too. A fork bomb would
+    // hold those up. The limit of a user is looked at first.
+    limits.push_back({RLIMIT_NPROC, {most - 1, most - 1}});
+  }
   if (request.cpu_time_ms > 0 && !groups.count_cpu()) {
     // Nobody counts for the whole command, but the kernel does for each process, by the second. Who
     // ignores the first signal is killed a second later.
     const rlim_t seconds = (request.cpu_time_ms + 999) / 1000;
-    limits.assign(plan.limits, plan.limits + plan.limit_count);
     limits.push_back({RLIMIT_CPU, {seconds, seconds + 1}});
-    plan.limits = limits.data();
-    plan.limit_count = limits.size();
   }
+  plan.limits = limits.data();
+  plan.limit_count = limits.size();
   const ExecGroup* group = place.group;
   if (group == nullptr) spawned.group = nursery.take();
   const bool is_parked = spawned.group.has_value();

@@ -76,17 +76,18 @@ ATOLL_IN_CHILD void carry_out(ChildPlan& plan) {
     if (dup2(plan.stdio[i], i) < 0) fail_child(plan, ChildStage::stdio);
   }
   if (plan.directory >= 0 && fchdir(plan.directory) != 0) fail_child(plan, ChildStage::directory);
-  for (size_t i = 0; i < plan.limit_count; ++i) {
-    const auto& limit = plan.limits[i];
-    if (setrlimit(static_cast<__rlimit_resource_t>(limit.resource), &limit.value) != 0) {
-      fail_child(plan, ChildStage::limits);
-    }
-  }
   // By system call: the library's functions would tell every thread of the agent to follow.
   if (plan.change_identity && (syscall(SYS_setgroups, 0, nullptr) != 0 ||
                                syscall(SYS_setresgid, plan.gid, plan.gid, plan.gid) != 0 ||
                                syscall(SYS_setresuid, plan.uid, plan.uid, plan.uid) != 0)) {
     fail_child(plan, ChildStage::identity);
+  }
+  // Only now: whoever becomes a user that is at his limit of processes could not exec any more.
+  for (size_t i = 0; i < plan.limit_count; ++i) {
+    const auto& limit = plan.limits[i];
+    if (setrlimit(static_cast<__rlimit_resource_t>(limit.resource), &limit.value) != 0) {
+      fail_child(plan, ChildStage::limits);
+    }
   }
   if (plan.drop_capabilities && !drop_capabilities(plan.kept_capabilities))
     fail_child(plan, ChildStage::privileges);
