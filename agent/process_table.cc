@@ -41,10 +41,6 @@ constexpr auto kEndingPatience = std::chrono::seconds(2);
 
 Micros now() { return system_clock().boot(); }
 
-uint64_t micros_of(const timeval& time) {
-  return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
-}
-
 struct Pipe {
   Fd read_end;
   Fd write_end;
@@ -467,58 +463,6 @@ void ProcessTable::send(Process& process, int signal) {
   } else {
     signal_tree(process.pid, process.mark, signal);
   }
-}
-
-guest::ProcessRow ProcessTable::row_of(const Process& process) const {
-  guest::ProcessRow row = process.row;
-  row.process = process.id;
-  row.pid = static_cast<uint32_t>(process.pid);
-  row.running = !process.reaped;
-  row.stdout_first = process.streams[0].ring.first();
-  row.stdout_end = process.streams[0].ring.end();
-  row.stderr_first = process.streams[1].ring.first();
-  row.stderr_end = process.streams[1].ring.end();
-  return row;
-}
-
-std::vector<guest::ProcessRow> ProcessTable::rows() const {
-  std::vector<guest::ProcessRow> rows;
-  // Newest last; with kMostRunning and kMostFinished entries of a few kilobytes at most they fit
-  // one frame by far, unless every command line is at its longest, and then the oldest are left
-  // out.
-  size_t bytes = 0;
-  for (auto it = processes_.rbegin(); it != processes_.rend() && bytes < guest::kLargestBody / 2;
-       ++it) {
-    rows.push_back(row_of(*it->second));
-    for (const auto& argument : rows.back().argv) bytes += argument.size() + 4;
-    bytes += 256 + rows.back().cwd.size();
-  }
-  std::ranges::reverse(rows);
-  return rows;
-}
-
-guest::Stats ProcessTable::stats() const {
-  guest::Stats stats = groups_.available() ? groups_.stats() : usage_of_descendants();
-  if (!groups_.available()) stats.cpu_us += finished_cpu_us_;
-  if (nursery_.has_child() && stats.processes > 0) --stats.processes;
-  stats.age_us = static_cast<uint64_t>((now() - born_).count());
-  return stats;
-}
-
-WorkUsage ProcessTable::work_usage() const {
-  if (groups_.available()) {
-    WorkUsage usage = groups_.work_usage();
-    if (nursery_.has_child() && usage.processes > 0) --usage.processes;
-    return usage;
-  }
-  const guest::Stats now = stats();
-  WorkUsage usage{.processes = now.processes, .cpu_us = now.cpu_us};
-  usage.memory.used = usage.memory.active_anon = now.memory_bytes;
-  rusage finished{};
-  getrusage(RUSAGE_CHILDREN, &finished);
-  usage.cpu_user_part = micros_of(finished.ru_utime);
-  usage.cpu_system_part = micros_of(finished.ru_stime);
-  return usage;
 }
 
 void ProcessTable::tidy() {

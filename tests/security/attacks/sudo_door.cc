@@ -79,8 +79,7 @@ Outcome by_sudo(const char* attack) {
   if (pipe(said) != 0) return denied("pipe");
   const int null = open("/dev/null", O_RDONLY);
   const int here = open(".", O_PATH | O_DIRECTORY);
-  if (!send_with(door, question(program, attack), {null, said[1], 2, here}))
-    return denied("ask");
+  if (!send_with(door, question(program, attack), {null, said[1], 2, here})) return denied("ask");
   close(said[1]);
   char answer[4096];
   if (recv(door, answer, sizeof answer, 0) <= 0) return denied("wait for the answer");
