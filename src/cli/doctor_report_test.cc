@@ -22,7 +22,7 @@ constexpr std::string_view kDrivers = R"([
   {"name":"subprocess","summary":"a process","available":true,
    "capabilities":{"isolation":"process","placement":"host","kill_tree":"best_effort","network":"deny","pause":"none",
      "limits":{"cpu":"none","memory":"per_process","pids":"none","disk":"none","open_files":"per_process",
-               "output":"enforced","wall_time":"enforced"}}}])";
+               "output":"enforced","wall_time":"enforced","cpu_time":"per_process"}}}])";
 
 json::Array drivers() {
   const auto parsed = json::parse(kDrivers);
@@ -81,9 +81,9 @@ TEST(DoctorReport, EveryDriverSaysWhatItGivesOrWhyNot) {
 
 TEST(DoctorReport, LimitsTellWhatTheyHoldAndWhatNot) {
   const auto list = drivers();
-  EXPECT_EQ(
-      describe_limits(at(list[3], "capabilities")),
-      "memory (each process), open_files (each process), output, wall_time; not cpu, pids, disk");
+  EXPECT_EQ(describe_limits(at(list[3], "capabilities")),
+            "memory (each process), open_files (each process), output, wall_time, cpu_time (each "
+            "process); not cpu, pids, disk");
 }
 
 TEST(DoctorReport, RepairsAreWholeCommandsInOrder) {

@@ -199,6 +199,8 @@ TEST(Exec, TimeoutsHaveALimit) {
 
 TEST(Exec, TimeoutsArePositive) {
   EXPECT_EQ(exec_from(parse({"--timeout", "250ms"}))->timeout, Millis(250));
+  EXPECT_EQ(exec_from(parse({"--cpu-time", "2s"}))->cpu_time, Millis(2000));
+  EXPECT_FALSE(exec_from(parse({"--cpu-time", "31d"})));
   EXPECT_FALSE(exec_from(parse({"--timeout", "0"})));
   EXPECT_FALSE(exec_from(parse({"--timeout", "later"})));
 }

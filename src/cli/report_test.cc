@@ -105,6 +105,7 @@ TEST(ExplainEnd, SpeaksOnlyWhereTheCodeAloneWouldLeavePeopleGuessing) {
   EXPECT_THAT(explain_end({.exit_code = 1, .reason = "exited"}), IsEmpty());
   EXPECT_THAT(explain_end({.signal = SIGINT, .reason = "signaled"}), IsEmpty());
   EXPECT_THAT(explain_end({.reason = "timeout"}), HasSubstr("timeout"));
+  EXPECT_THAT(explain_end({.reason = "timeout", .limit = "cpu_time"}), HasSubstr("processor time"));
   EXPECT_THAT(explain_end({.exit_code = 137, .reason = "oom"}), HasSubstr("memory"));
   EXPECT_THAT(explain_end({.signal = SIGSEGV, .reason = "signaled"}), HasSubstr("SIGSEGV"));
 }

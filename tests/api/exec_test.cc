@@ -126,6 +126,7 @@ TEST_F(ExecTest, RefusesWhatMakesNoSense) {
   refused(R"({"argv":["true"],"stdin":"a","stdin_b64":"YQ=="})", "stdin");
   refused(R"({"argv":["true"],"stdin_b64":"?"})", "stdin_b64");
   refused(R"({"argv":["true"],"timeout_mss":5})", "did you mean timeout_ms");
+  refused(R"({"argv":["true"],"cpu_time_ms":-1})", "cpu_time_ms");
   EXPECT_EQ(world_.post("/v1/sandboxes/none/exec", R"({"argv":["true"]})").status, 404);
   EXPECT_EQ(world_.post(path_ + "/exec?on_disconnect=explode", R"({"argv":["true"]})").status, 400);
 }
