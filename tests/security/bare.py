@@ -29,7 +29,7 @@ class Bare(Engine):
     def needs_sandbox(attack):
         """It is about an agent, a launcher, a file API, a cgroup or a storage pool of ours."""
         return (attack["setting"] in ("daemon", "file_api", "workdir", "script")
-                or attack["name"] in ("cgroup_path", "pool_subvolume"))
+                or attack["name"] in ("cgroup_path", "pool_subvolume") or attack["name"].startswith("sudo_"))
 
     def play(self, attack):
         if self.needs_sandbox(attack):
