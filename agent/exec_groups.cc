@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <utility>
 
 #include "base/text.h"
 #include "os/file.h"
@@ -168,10 +169,10 @@ bool ExecGroups::count_cpu() const {
       work_, [](const Work& work) { return (work.roles & native::kRoleUsage) != 0; });
 }
 
-Result<ExecGroup> ExecGroups::make(uint64_t number) {
+Result<ExecGroup> ExecGroups::make() {
   ExecGroup group;
   group.version_ = version_;
-  group.name_ = "exec-" + std::to_string(number);
+  group.name_ = "exec-" + std::to_string(++made_);
   for (const auto& work : work_) {
     ExecGroup::Part part;
     part.roles = work.roles;
@@ -199,9 +200,13 @@ Result<ExecGroup> ExecGroups::make(uint64_t number) {
   return group;
 }
 
-void ExecGroups::give_back(ExecGroup group) { lingering_.push_back(std::move(group.name_)); }
+void ExecGroups::give_back(ExecGroup group) {
+  lingering_.push_back(std::move(group.name_));
+  untidy_ = true;
+}
 
 void ExecGroups::tidy() {
+  if (!std::exchange(untidy_, false)) return;
   std::erase_if(lingering_, [this](const std::string& old) { return remove(old); });
 }
 

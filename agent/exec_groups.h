@@ -82,9 +82,9 @@ class ExecGroups final {
   uint64_t most_processes() const;
   // Whether a group tells how much processor time was used.
   bool count_cpu() const;
-  Result<ExecGroup> make(uint64_t number);
-  // The group is removed by tidy(), as soon as it is empty.
+  Result<ExecGroup> make();
   void give_back(ExecGroup group);
+  // Removes what was given back and is empty, unless nothing was since the last time.
   void tidy();
   // Of everything below `work`.
   guest::Stats stats() const;
@@ -95,7 +95,9 @@ class ExecGroups final {
 
   native::CgroupVersion version_;
   std::vector<Work> work_;
+  uint64_t made_ = 0;
   std::list<std::string> lingering_;
+  bool untidy_ = false;
 };
 
 }  // namespace atl::agent

@@ -2,7 +2,7 @@
 
 namespace atl::agent {
 
-void Nursery::refill(uint64_t group_number) {
+void Nursery::refill() {
   if (!groups_.available() || has_child()) return;
   if (parked_ == nullptr) {
     auto made = native::ParkedChild::create();
@@ -12,7 +12,7 @@ void Nursery::refill(uint64_t group_number) {
   // Of a child that was lost.
   if (group_) groups_.give_back(std::move(*group_));
   group_.reset();
-  auto group = groups_.make(group_number);
+  auto group = groups_.make();
   if (!group) return;
   group_ = std::move(*group);
   parked_->park(group_->joins());

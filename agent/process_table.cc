@@ -101,7 +101,7 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
   process->row.started_at_ms = system_clock().wall().time_since_epoch().count();
 
   Pipe out, err, in;
-  SpawnPlace place{.id = process->id, .mark = process->mark};
+  SpawnPlace place{.mark = process->mark};
   auto& stdio = place.stdio;
   if (request.direct) {
     for (size_t i = 0; i < 3; ++i) stdio[i] = direct_stdio[i].get();
@@ -180,7 +180,7 @@ Process* ProcessTable::command_of(pid_t pid) {
 Result<pid_t> ProcessTable::start_beside(pid_t asker, const guest::Exec& request, int directory,
                                          const int (&stdio)[3], std::function<void(int)> ended) {
   TRY_OK(check(request));
-  SpawnPlace place{.id = next_id_++, .directory = directory};
+  SpawnPlace place{.directory = directory};
   std::ranges::copy(stdio, place.stdio);
   if (const Process* command = command_of(asker)) {
     place.group = &*command->group;
@@ -468,7 +468,7 @@ void ProcessTable::send(Process& process, int signal) {
 void ProcessTable::tidy() {
   groups_.tidy();
   if (!std::exchange(wants_child_, false) || jail_.config().dies_with_connection) return;
-  nursery_.refill(next_id_++);
+  nursery_.refill();
 }
 
 void ProcessTable::reap() {
@@ -532,7 +532,7 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
     oom_kills = used.oom_kills;
     groups_.give_back(std::move(*process.group));
     process.group.reset();
-    wants_child_ = true;
+    wants_child_ = next_id_ > 2;  // it was not the first
   }
   exit.stdout_bytes = process.streams[0].own_end;
   exit.stderr_bytes = process.streams[1].own_end;
@@ -546,7 +546,7 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
     if (exit.signal == SIGKILL && oom_kills > 0) exit.kind = guest::ExitKind::oom;
     // Where no group counts, the kernel ends the process by itself, see spawn().
     const bool is_late = exit.cpu_user_us + exit.cpu_system_us >= process.cpu_limit_us;
-    if (process.cpu_limit_us > 0 && !groups_.count_cpu() &&
+    if (process.cpu_limit_us > 0 && !groups_.count_cpu() && !process.ended_by_us &&
         (exit.signal == SIGXCPU || (exit.signal == SIGKILL && is_late))) {
       process.ended_by_us = guest::ExitKind::timeout;
       process.hit = guest::HitLimit::cpu_time;

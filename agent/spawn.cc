@@ -104,7 +104,7 @@ Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, Nursery& nursery,
   if (group == nullptr) spawned.group = nursery.take();
   const bool is_parked = spawned.group.has_value();
   if (group == nullptr && !is_parked && groups.available()) {
-    TRY(spawned.group, groups.make(place.id));
+    TRY(spawned.group, groups.make());
     group = &*spawned.group;
   }
   if (group != nullptr) {

@@ -25,8 +25,7 @@ Result<> check(const guest::Exec& request);
 
 // Where a command runs and what it is connected to.
 struct SpawnPlace {
-  uint64_t id = 0;                   // names the command's group
-  const ExecGroup* group = nullptr;  // one that is there already instead
+  const ExecGroup* group = nullptr;  // that it joins; nullptr = one of its own
   std::string mark;                  // the variable by which its descendants are known
   int directory = -1;                // -1 = the request's
   int stdio[3] = {-1, -1, -1};

@@ -92,7 +92,7 @@ class Sudo(unittest.TestCase):
     def test_signals_are_passed_on(self):
         done = self.sh("""sudo sh -c 'trap "echo got it; exit 5" TERM; echo ready > /tmp/ready; while :; do sleep 0.1; done' &
             while ! [ -e /tmp/ready ]; do sleep 0.01; done
-            kill -TERM $!; wait $!; echo $?""")
+            kill -TERM $!; wait $!; echo $?""", timeout_ms=20000)
         self.assertEqual(done["stdout"], "got it\n5\n", done)
 
     def test_a_killed_sudo_takes_its_command_along(self):
