@@ -122,7 +122,8 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
   switch (frame.type) {
     case FrameType::hello: {
       TRY(auto hello, guest::decode_hello(frame.body));
-      if (hello.version < 1) return Error(Code::unsupported, "unknown protocol version");
+      if (hello.version < guest::kOldestProtocolVersion)
+        return Error(Code::unsupported, "unknown protocol version");
       greeted_ = true;
       const uint32_t version = std::min(hello.version, guest::kProtocolVersion);
       send_ok(frame.channel, guest::encode(guest::HelloOk{version, ATOLL_VERSION}));

@@ -41,9 +41,10 @@ Task<std::shared_ptr<AgentConnection>> AgentConnection::open(asio::any_io_execut
     co_return std::move(answer).error().with("greeting the agent");
   }
   auto hello = decode_hello_ok(*answer);
-  if (!hello || hello->version < 1 || hello->version > kProtocolVersion) {
+  if (!hello || hello->version < kOldestProtocolVersion || hello->version > kProtocolVersion) {
     connection->close();
-    co_return Error(Code::unavailable, "the sandbox's agent speaks another protocol");
+    co_return Error(Code::unavailable, "the sandbox's agent speaks another protocol")
+        .with_hint("it was made by another version of Atoll: remove it, and make it anew");
   }
   connection->stream_->set_read_deadline(std::nullopt);
   co_return connection;

@@ -18,6 +18,8 @@
 namespace atl::guest {
 
 constexpr uint32_t kProtocolVersion = 2;
+// Whoever speaks an older one is refused: its frames look different.
+constexpr uint32_t kOldestProtocolVersion = 2;
 constexpr size_t kFrameHeader = 12;
 constexpr size_t kLargestBody = 1 << 20;
 // How much file or output data one frame carries; well below the largest body.

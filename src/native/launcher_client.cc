@@ -15,6 +15,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "base/text.h"
 #include "net/event.h"
 #include "os/file.h"
 #include "os/socket.h"
@@ -374,6 +375,12 @@ Task<LauncherHello> LauncherClient::hello() {
 
 Task<Fd> LauncherClient::create(LaunchRequest request, Fd config, std::vector<Fd> directories) {
   const auto impl = impl_;
+  CO_TRY_OK(co_await impl->ensure_connected());
+  if (impl->greeting.version != kLauncherVersion) {
+    co_return Error(Code::unavailable, "the launcher that runs is of another version: " +
+                                           to_printable(impl->greeting.program_version))
+        .with_hint("it leaves with its last sandbox: remove those that are left, or atoll down");
+  }
   std::vector<Fd> descriptors;
   descriptors.push_back(std::move(config));
   for (auto& directory : directories) descriptors.push_back(std::move(directory));
