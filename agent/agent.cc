@@ -1,17 +1,20 @@
 #include "agent/agent.h"
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 
+#include "native/seccomp.h"
 #include "os/file.h"
 #include "os/socket.h"
 
@@ -35,6 +38,18 @@ Result<std::string> read_inherited(int number, size_t limit) {
     if (bytes.size() > limit)
       return Error(Code::too_large, "the agent's configuration is too large");
   }
+}
+
+// What every command inherits, from before anybody can have given us anything to read.
+Result<> confine_ourselves(const native::BoxFacts& facts) {
+  if (!facts.boxed || facts.without.has(native::Layer::seccomp)) return {};
+  auto filter =
+      native::sandbox_filter({.allow_ptrace = facts.allow_ptrace,
+                              .allow_clone3 = facts.cgroup_version == native::CgroupVersion::v2});
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
+    return os_error("applying seccomp");
+  return {};
 }
 
 Result<Fd> take_signals() {
@@ -78,6 +93,7 @@ Result<std::unique_ptr<Agent>> Agent::create() {
     return Error(Code::invalid_argument, "the agent's token is cut short");
   TRY(auto facts, native::decode_box_facts(std::string_view(token).substr(native::kTokenBytes)));
   token.resize(native::kTokenBytes);
+  TRY_OK(confine_ourselves(facts));
   TRY(auto jail, Jail::create(std::move(config), std::move(facts)));
   TRY(auto poller, os::Poller::create());
   TRY(auto signals, take_signals());

@@ -1,9 +1,8 @@
 // The agent: process number one of a sandbox, between whoever asked for it and the code that runs
 // in it.
 //
-// One epoll loop, and one thread beside it that only waits for children (nursery.h). It outlives
-// its clients: commands go on and output is kept while nobody is connected. SIGTERM ends every
-// command and then the agent.
+// One epoll loop. It outlives its clients: commands go on and output is kept while nobody is
+// connected. SIGTERM ends every command and then the agent.
 #pragma once
 
 #include <list>

@@ -21,9 +21,16 @@ using native::CgroupVersion;
 constexpr int kKillRounds = 16;
 constexpr uint64_t kNoLimit = 1ULL << 62;
 // On v1 these trees have a group per command; the others know only `work`.
-constexpr uint8_t kPerCommand = native::kRoleMemory | native::kRolePids | native::kRoleUsage;
+constexpr uint8_t kPerCommand =
+    native::kRoleMemory | native::kRolePids | native::kRoleUsage | native::kRoleCpu;
+// Looked at soon, and then less and less often while there is nothing to see.
+constexpr Micros kSoonestLook = Millis(50);
+constexpr Micros kLatestLook = Millis(2'000);
+// Of a command with the brake on: two thousandths of a processor.
+constexpr const char* kBrakedQuota = "2000";
+constexpr const char* kBrakedPeriod = "1000000";
 
-uint64_t number_in(int directory, const char* file) {
+uint64_t number_in(int directory, const std::string& file) {
   const auto text = os::read_file(directory, file, 256);
   return text ? std::strtoull(text->c_str(), nullptr, 10) : 0;
 }
@@ -31,7 +38,7 @@ uint64_t number_in(int directory, const char* file) {
 // A file of lines such as "user_usec 123".
 class Fields final {
  public:
-  Fields(int directory, const char* file) {
+  Fields(int directory, const std::string& file) {
     if (auto text = os::read_file(directory, file, 16384)) text_ = "\n" + *text;
   }
   uint64_t operator[](std::string_view field) const {
@@ -73,9 +80,20 @@ MemoryUse memory_use(int directory, bool v1) {
   return use;
 }
 
-bool write_text(int directory, const char* file, std::string_view text) {
+bool write_text(int directory, const std::string& file, std::string_view text) {
   auto fd = os::open_at(directory, file, O_WRONLY);
   return fd && write(fd->get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+// `group` is relative to the directory, or "." for itself.
+void limit_cpu(CgroupVersion version, int directory, const std::string& group, bool on) {
+  if (version == CgroupVersion::v2) {
+    write_text(directory, group + "/cpu.max",
+               on ? std::string(kBrakedQuota) + " " + kBrakedPeriod : "max");
+    return;
+  }
+  if (on) write_text(directory, group + "/cpu.cfs_period_us", kBrakedPeriod);
+  write_text(directory, group + "/cpu.cfs_quota_us", on ? kBrakedQuota : "-1");
 }
 
 }  // namespace
@@ -113,6 +131,10 @@ GroupUsage ExecGroup::usage(CpuRatio ratio) const {
   return usage;
 }
 
+int ExecGroup::birthplace() const {
+  return version_ == CgroupVersion::v2 && !parts_.empty() ? parts_[0].directory.get() : -1;
+}
+
 uint64_t ExecGroup::cpu_us() const {
   const Part* cpu = find(native::kRoleUsage);
   if (cpu == nullptr) return 0;
@@ -140,6 +162,8 @@ void ExecGroup::signal(int number) const {
     for (const int pid : members()) ::kill(pid, number);
     return;
   }
+  // Who gets no processor cannot even die.
+  if (const Part* cpu = find(native::kRoleCpu)) limit_cpu(version_, cpu->directory.get(), ".", false);
   if (version_ == CgroupVersion::v2 && write_text(part->directory.get(), "cgroup.kill", "1"))
     return;
   // Nobody can fork any more, so everybody can be counted.
@@ -157,63 +181,144 @@ void ExecGroup::signal(int number) const {
   }
 }
 
-uint64_t ExecGroups::most_processes() const {
-  for (const auto& work : work_) {
-    if ((work.roles & native::kRolePids) != 0) return number_in(work.directory.get(), "pids.max");
-  }
-  return 0;
+const ExecGroups::Work* ExecGroups::find(uint8_t role) const {
+  const auto found =
+      std::ranges::find_if(work_, [&](const Work& work) { return (work.roles & role) != 0; });
+  return found == work_.end() ? nullptr : &*found;
 }
 
-bool ExecGroups::count_cpu() const {
-  return std::ranges::any_of(
-      work_, [](const Work& work) { return (work.roles & native::kRoleUsage) != 0; });
+uint64_t ExecGroups::most_processes() const {
+  const Work* pids = find(native::kRolePids);
+  return pids == nullptr ? 0 : number_in(pids->directory.get(), "pids.max");
+}
+
+bool ExecGroups::count_cpu() const { return find(native::kRoleUsage) != nullptr; }
+
+bool ExecGroups::has_own(const Work& work) const {
+  return version_ == CgroupVersion::v2 || (work.roles & kPerCommand) != 0;
+}
+
+Result<> ExecGroups::open_shared() {
+  if (!shared_.empty()) return {};
+  for (const auto& work : work_) {
+    if (has_own(work)) continue;
+    TRY(auto join, os::open_at(work.directory.get(), native::join_file(version_), O_WRONLY));
+    shared_.push_back(std::move(join));
+  }
+  return {};
+}
+
+Result<ExecGroup> ExecGroups::take() {
+  ExecGroup group;
+  if (next_) {
+    group = std::move(*next_);
+    next_.reset();
+  } else {
+    TRY(group, make());
+  }
+  const Micros soon = system_clock().boot() + kSoonestLook;
+  if (live_.empty() || next_look_ > soon) next_look_ = soon;
+  look_pace_ = kSoonestLook;
+  live_.emplace(group.name_, Live{});
+  return group;
+}
+
+void ExecGroups::make_ahead() {
+  if (next_ || !available()) return;
+  if (auto group = make()) next_ = std::move(*group);
 }
 
 Result<ExecGroup> ExecGroups::make() {
+  TRY_OK(open_shared());
   ExecGroup group;
   group.version_ = version_;
   group.name_ = "exec-" + std::to_string(++made_);
   for (const auto& work : work_) {
-    ExecGroup::Part part;
-    part.roles = work.roles;
-    part.own = version_ == CgroupVersion::v2 || (work.roles & kPerCommand) != 0;
-    if (part.own) {
-      if (mkdirat(work.directory.get(), group.name_.c_str(), 0755) != 0 && errno != EEXIST) {
-        auto error = os_error("making the command's cgroup");
-        give_back(std::move(group));
-        return error;
-      }
-    }
-    auto directory = os::open_at(work.directory.get(), part.own ? group.name_ : ".",
-                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-    auto procs = directory ? os::open_at(directory->get(), "cgroup.procs", O_WRONLY)
-                           : Result<Fd>(directory.error());
-    if (!procs) {
+    if (!has_own(work)) continue;
+    if (mkdirat(work.directory.get(), group.name_.c_str(), 0755) != 0 && errno != EEXIST) {
+      auto error = os_error("making the command's cgroup");
       give_back(std::move(group));
-      return std::move(procs).error().with("the command's cgroup");
+      return error;
     }
-    part.directory = std::move(*directory);
-    part.procs = std::move(*procs);
-    group.joins_.push_back(part.procs.get());
-    group.parts_.push_back(std::move(part));
+    auto directory = os::open_at(work.directory.get(), group.name_.c_str(),
+                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    auto join = directory ? os::open_at(directory->get(), native::join_file(version_), O_WRONLY)
+                          : Result<Fd>(directory.error());
+    if (!join) {
+      give_back(std::move(group));
+      return std::move(join).error().with("the command's cgroup");
+    }
+    group.joins_.push_back(join->get());
+    group.parts_.push_back({work.roles, std::move(*directory), std::move(*join)});
   }
+  for (const auto& join : shared_) group.joins_.push_back(join.get());
   return group;
 }
 
 void ExecGroups::give_back(ExecGroup group) {
-  lingering_.push_back(std::move(group.name_));
+  live_[group.name_].given_back = true;
   untidy_ = true;
 }
 
 void ExecGroups::tidy() {
   if (!std::exchange(untidy_, false)) return;
-  std::erase_if(lingering_, [this](const std::string& old) { return remove(old); });
+  std::erase_if(live_, [this](const auto& old) { return old.second.given_back && remove(old.first); });
+}
+
+void ExecGroups::look(Micros now) {
+  if (live_.empty() || now < next_look_) return;
+  bool is_suspicious = false;
+  const Work* pids = find(native::kRolePids);
+  if (pids != nullptr && count_cpu() && find(native::kRoleCpu) != nullptr) {
+    // Not quite all: some may be another user's, and some on their way out.
+    const uint64_t most = most_processes();
+    const uint64_t there = number_in(pids->directory.get(), "pids.current");
+    const bool is_full = most > 0 && there + 1 + most / 64 >= most;
+    for (auto& [name, live] : live_) {
+      const bool was_on = live.brake.is_on();
+      const bool on = live.brake.look(sight_of(name, now, is_full));
+      if (on != was_on) set_brake(name, on);
+      is_suspicious |= live.brake.is_suspicious();
+    }
+  }
+  look_pace_ = is_suspicious ? kSoonestLook : std::min(look_pace_ * 2, kLatestLook);
+  next_look_ = now + look_pace_;
+}
+
+Brake::Sight ExecGroups::sight_of(const std::string& name, Micros now, bool is_full) const {
+  Brake::Sight sight{.at = now, .is_full = is_full};
+  const bool v1 = version_ == CgroupVersion::v1;
+  const int usage = find(native::kRoleUsage)->directory.get();
+  if (v1) {
+    sight.cpu_user_us = number_in(usage, name + "/cpuacct.usage_user") / 1000;
+    sight.cpu_system_us = number_in(usage, name + "/cpuacct.usage_sys") / 1000;
+  } else {
+    const Fields stat(usage, name + "/cpu.stat");
+    sight.cpu_user_us = stat["user_usec"];
+    sight.cpu_system_us = stat["system_usec"];
+  }
+  if (const Work* memory = find(native::kRoleMemory)) {
+    sight.kills = Fields(memory->directory.get(),
+                         name + (v1 ? "/memory.oom_control" : "/memory.events"))["oom_kill"];
+  }
+  return sight;
+}
+
+void ExecGroups::set_brake(const std::string& name, bool on) const {
+  limit_cpu(version_, find(native::kRoleCpu)->directory.get(), name, on);
+}
+
+void ExecGroups::release_brakes() {
+  for (auto& [name, live] : live_) {
+    if (live.brake.is_on()) set_brake(name, false);
+    live.brake = Brake();
+  }
 }
 
 bool ExecGroups::remove(const std::string& name) {
   bool gone = true;
   for (const auto& work : work_) {
-    if (version_ != CgroupVersion::v2 && (work.roles & kPerCommand) == 0) continue;
+    if (!has_own(work)) continue;
     if (unlinkat(work.directory.get(), name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT)
       gone = false;
   }
@@ -222,6 +327,8 @@ bool ExecGroups::remove(const std::string& name) {
 
 guest::Stats ExecGroups::stats() const {
   guest::Stats stats;
+  stats.braked = static_cast<uint64_t>(
+      std::ranges::count_if(live_, [](const auto& live) { return live.second.brake.is_on(); }));
   const bool v1 = version_ == CgroupVersion::v1;
   for (const auto& work : work_) {
     const int directory = work.directory.get();

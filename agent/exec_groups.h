@@ -1,15 +1,17 @@
 // A control group for each command: what it used, and a sure way to end all of it.
 //
 // Made below `work`, which the launcher has handed over; see native/cgroup.h. A group lives as long
-// as anybody is in it: a command may leave children behind.
+// as anybody is in it: a command may leave children behind. While it lives it is looked at from time
+// to time and slowed down if need be, see brake.h.
 #pragma once
 
 #include <cstdint>
-#include <list>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "agent/brake.h"
 #include "agent/proc_text.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -43,8 +45,10 @@ struct WorkUsage {
 class ExecGroup final {
  public:
   const std::string& name() const { return name_; }
-  // Files for the child to write "0" into.
+  // Files for the child to write "0" into, all of them.
   const std::vector<int>& joins() const { return joins_; }
+  // The directory where a child can be born instead; -1 = nowhere, on version 1.
+  int birthplace() const;
   // Version 1 tells exactly only how much processor time was used: the ratio divides it.
   GroupUsage usage(CpuRatio ratio) const;
   uint64_t cpu_us() const;
@@ -55,16 +59,15 @@ class ExecGroup final {
   friend class ExecGroups;
   struct Part {
     uint8_t roles = 0;
-    bool own = false;  // a directory of this command's, not `work` itself
     Fd directory;
-    Fd procs;
+    Fd join;
   };
   const Part* find(uint8_t role) const;
   std::vector<int> members() const;
 
   native::CgroupVersion version_{};
   std::string name_;
-  std::vector<Part> parts_;
+  std::vector<Part> parts_;  // of this command alone; the other trees know only `work`
   std::vector<int> joins_;
 };
 
@@ -82,22 +85,42 @@ class ExecGroups final {
   uint64_t most_processes() const;
   // Whether a group tells how much processor time was used.
   bool count_cpu() const;
-  Result<ExecGroup> make();
+  Result<ExecGroup> take();
+  // Makes the group for the next command, off the path of any.
+  void make_ahead();
   void give_back(ExecGroup group);
   // Removes what was given back and is empty, unless nothing was since the last time.
   void tidy();
+  // When the groups should be looked at again; zero = never.
+  Micros next_look() const { return live_.empty() ? Micros(0) : next_look_; }
+  void look(Micros now);
+  // Lets all of them go, so that they can end.
+  void release_brakes();
   // Of everything below `work`.
   guest::Stats stats() const;
   WorkUsage work_usage() const;
 
  private:
+  Result<ExecGroup> make();
+  Result<> open_shared();
+  bool has_own(const Work& work) const;
+  const Work* find(uint8_t role) const;
+  Brake::Sight sight_of(const std::string& name, Micros now, bool is_full) const;
+  void set_brake(const std::string& name, bool on) const;
   bool remove(const std::string& name);
 
   native::CgroupVersion version_;
   std::vector<Work> work_;
+  std::vector<Fd> shared_;  // how `work` itself is joined where commands have no group of their own
   uint64_t made_ = 0;
-  std::list<std::string> lingering_;
+  std::optional<ExecGroup> next_;
+  struct Live {
+    Brake brake;
+    bool given_back = false;
+  };
+  std::map<std::string, Live> live_;  // that somebody is in, or was
   bool untidy_ = false;
+  Micros look_pace_{0}, next_look_{0};
 };
 
 }  // namespace atl::agent

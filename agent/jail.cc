@@ -164,6 +164,11 @@ Result<Jail> Jail::create_box(native::AgentConfig config, native::BoxFacts facts
   jail.proc_files_ = std::move(proc_files);
   jail.copies_ = std::move(copies);
   jail.drop_capabilities_ = !jail.facts_.without.has(native::Layer::capabilities);
+  if (jail.facts_.cgroup_version == native::CgroupVersion::v2 &&
+      !jail.facts_.without.has(native::Layer::seccomp) &&
+      !jail.facts_.without.has(native::Layer::no_new_privileges)) {
+    jail.filter_ = native::no_clone3_filter();
+  }
   if (!jail.facts_.without.has(native::Layer::rlimits)) {
     for (const auto& limit : jail.facts_.rlimits)
       jail.limits_.push_back({limit.resource, {limit.value, limit.value}});
@@ -222,6 +227,13 @@ void Jail::confine(native::ChildPlan& plan, const User& user) const {
   plan.limit_count = limits_.size();
   if (config_.confinement == native::Confinement::none) return;
   plan.drop_capabilities = drop_capabilities_;
+  if (!filter_.empty()) {
+    // Pointed at here and not stored, because a Jail may be moved.
+    static thread_local sock_fprog program;
+    program.len = static_cast<unsigned short>(filter_.size());
+    program.filter = const_cast<sock_filter*>(filter_.data());
+    plan.seccomp = &program;
+  }
   if (is_box()) {
     // The rest is around the agent already, and everybody inherits it.
     plan.change_identity = !facts_.rootless;
@@ -233,11 +245,6 @@ void Jail::confine(native::ChildPlan& plan, const User& user) const {
   }
   plan.no_new_privileges = true;
   plan.landlock = landlock_->descriptor();
-  // Pointed at here and not stored, because a Jail may be moved.
-  static thread_local sock_fprog program;
-  program.len = static_cast<unsigned short>(filter_.size());
-  program.filter = const_cast<sock_filter*>(filter_.data());
-  plan.seccomp = &program;
 }
 
 }  // namespace atl::agent

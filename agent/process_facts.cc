@@ -40,17 +40,12 @@ std::vector<guest::ProcessRow> ProcessTable::rows() const {
 guest::Stats ProcessTable::stats() const {
   guest::Stats stats = groups_.available() ? groups_.stats() : usage_of_descendants();
   if (!groups_.available()) stats.cpu_us += finished_cpu_us_;
-  if (nursery_.has_child() && stats.processes > 0) --stats.processes;
   stats.age_us = static_cast<uint64_t>((system_clock().boot() - born_).count());
   return stats;
 }
 
 WorkUsage ProcessTable::work_usage() const {
-  if (groups_.available()) {
-    WorkUsage usage = groups_.work_usage();
-    if (nursery_.has_child() && usage.processes > 0) --usage.processes;
-    return usage;
-  }
+  if (groups_.available()) return groups_.work_usage();
   const guest::Stats now = stats();
   WorkUsage usage{.processes = now.processes, .cpu_us = now.cpu_us};
   usage.memory.used = usage.memory.active_anon = now.memory_bytes;

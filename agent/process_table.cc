@@ -125,7 +125,7 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
     process->deadline = process->started + Millis(std::min(request.timeout_ms, kLongestTimeMs));
   }
   process->cpu_limit_us = std::min(request.cpu_time_ms, kLongestTimeMs) * 1000;
-  TRY(auto spawned, spawn(jail_, groups_, nursery_, place, request));
+  TRY(auto spawned, spawn(jail_, groups_, place, request));
   process->pid = spawned.pid;
   process->group = std::move(spawned.group);
   if (spawned.pid == 0) {
@@ -186,7 +186,7 @@ Result<pid_t> ProcessTable::start_beside(pid_t asker, const guest::Exec& request
     place.group = &*command->group;
     place.mark = command->mark;
   }
-  TRY(auto spawned, spawn(jail_, groups_, nursery_, place, request));
+  TRY(auto spawned, spawn(jail_, groups_, place, request));
   if (spawned.pid == 0) return Error(Code::not_found, spawned.message);
   beside_[spawned.pid] = {std::move(ended), std::move(spawned.group)};
   return spawned.pid;
@@ -467,8 +467,8 @@ void ProcessTable::send(Process& process, int signal) {
 
 void ProcessTable::tidy() {
   groups_.tidy();
-  if (!std::exchange(wants_child_, false) || jail_.config().dies_with_connection) return;
-  nursery_.refill();
+  if (std::exchange(wants_group_, false) && !jail_.config().dies_with_connection)
+    groups_.make_ahead();
 }
 
 void ProcessTable::reap() {
@@ -532,7 +532,7 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
     oom_kills = used.oom_kills;
     groups_.give_back(std::move(*process.group));
     process.group.reset();
-    wants_child_ = next_id_ > 2;  // it was not the first
+    wants_group_ = next_id_ > 2;  // who runs a second command runs a third
   }
   exit.stdout_bytes = process.streams[0].own_end;
   exit.stderr_bytes = process.streams[1].own_end;
@@ -568,7 +568,7 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
 }
 
 Micros ProcessTable::next_deadline() const {
-  Micros next{0};
+  Micros next = groups_.next_look();
   for (const auto& [id, process] : processes_) {
     for (const Micros due : {process->deadline, process->cpu_check}) {
       if (due.count() > 0 && (next.count() == 0 || due < next)) next = due;
@@ -579,6 +579,7 @@ Micros ProcessTable::next_deadline() const {
 
 void ProcessTable::end_overdue() {
   const Micros moment = now();
+  groups_.look(moment);
   for (auto& [id, process] : processes_) {
     if (process->cpu_check.count() > 0 && process->cpu_check <= moment) check_cpu_time(*process);
     if (process->deadline.count() == 0 || process->deadline > moment) continue;
@@ -610,6 +611,7 @@ int ProcessTable::end_all() {
   // As a subreaper we have every descendant below us: no child means that there is nobody to look
   // for.
   if (!has_children()) return 0;
+  groups_.release_brakes();
   const Micros give_up = now() + kEndingPatience;
   sigset_t child;
   sigemptyset(&child);

@@ -10,7 +10,6 @@
 #include <memory>
 
 #include "agent/jail.h"
-#include "agent/nursery.h"
 #include "agent/process.h"
 #include "os/poller.h"
 
@@ -92,8 +91,7 @@ class ProcessTable final {
   os::Poller& poller_;
   const Jail& jail_;
   ExecGroups groups_;
-  Nursery nursery_{groups_};
-  bool wants_child_ = false;
+  bool wants_group_ = false;
   std::function<void(pid_t)> began_;
   uint64_t next_id_ = 1;
   std::map<uint64_t, std::unique_ptr<Process>> processes_;

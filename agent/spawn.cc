@@ -50,8 +50,8 @@ Result<> check(const guest::Exec& request) {
   return {};
 }
 
-Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, Nursery& nursery,
-                      const SpawnPlace& place, const guest::Exec& request) {
+Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, const SpawnPlace& place,
+                      const guest::Exec& request) {
   TRY(const auto user, jail.find_user(request.user));
   auto environment = jail.environment(user, request.env);
   if (!place.mark.empty())
@@ -101,18 +101,17 @@ Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, Nursery& nursery,
   plan.limits = limits.data();
   plan.limit_count = limits.size();
   const ExecGroup* group = place.group;
-  if (group == nullptr) spawned.group = nursery.take();
-  const bool is_parked = spawned.group.has_value();
-  if (group == nullptr && !is_parked && groups.available()) {
-    TRY(spawned.group, groups.make());
+  if (group == nullptr && groups.available()) {
+    TRY(spawned.group, groups.take());
     group = &*spawned.group;
   }
   if (group != nullptr) {
+    plan.birthplace = group->birthplace();
     plan.joins = group->joins().data();
     plan.join_count = group->joins().size();
   }
 
-  auto pid = is_parked ? nursery.child().start(plan) : native::spawn_child(plan);
+  auto pid = native::spawn_child(plan);
   if (pid) {
     spawned.pid = *pid;
     return spawned;

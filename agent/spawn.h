@@ -8,7 +8,6 @@
 
 #include "agent/exec_groups.h"
 #include "agent/jail.h"
-#include "agent/nursery.h"
 #include "guest/protocol.h"
 
 namespace atl::agent {
@@ -32,7 +31,7 @@ struct SpawnPlace {
 };
 
 // A program that is missing or no program is no error; everything else that fails is.
-Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, Nursery& nursery,
-                      const SpawnPlace& place, const guest::Exec& request);
+Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, const SpawnPlace& place,
+                      const guest::Exec& request);
 
 }  // namespace atl::agent

@@ -48,7 +48,9 @@ std::string table_of(const std::vector<Row>& rows) {
     };
     table.push_back({single_line(sandbox),
                      std::to_string(static_cast<uint64_t>(number_at(stats, "processes"))),
-                     format_ms(number_at(stats, "cpu_ms")), bytes("memory_bytes"),
+                     format_ms(number_at(stats, "cpu_ms")) +
+                         (number_at(stats, "braked") > 0 ? " (braked)" : ""),
+                     bytes("memory_bytes"),
                      format_span(Millis(static_cast<int64_t>(number_at(stats, "age_ms"))))});
   }
   return format_table(table);

@@ -21,6 +21,7 @@ struct SandboxStats {
   Micros cpu{0};
   uint64_t memory_bytes = 0;
   Micros age{0};
+  uint64_t braked = 0;  // commands that do nothing but run against a limit, and are slowed down
 };
 
 // One sandbox. Dropping the handle does not end the sandbox; destroy() does. What the driver did

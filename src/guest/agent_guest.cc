@@ -408,6 +408,7 @@ Task<SandboxStats> AgentGuest::stats() {
   stats.cpu = Micros(told.cpu_us);
   stats.memory_bytes = told.memory_bytes;
   stats.age = Micros(told.age_us);
+  stats.braked = told.braked;
   co_return stats;
 }
 

@@ -278,6 +278,7 @@ std::string encode(const Stats& message) {
   writer.u64(message.cpu_us);
   writer.u64(message.memory_bytes);
   writer.u64(message.age_us);
+  writer.u64(message.braked);
   return std::move(writer).bytes();
 }
 
@@ -288,6 +289,7 @@ Result<Stats> decode_stats(std::string_view body) {
   message.cpu_us = reader.u64();
   message.memory_bytes = reader.u64();
   message.age_us = reader.u64();
+  message.braked = reader.u64();
   return checked(reader, message);
 }
 

@@ -133,6 +133,7 @@ struct Stats {
   uint64_t cpu_us = 0;
   uint64_t memory_bytes = 0;
   uint64_t age_us = 0;
+  uint64_t braked = 0;  // commands that are slowed down, see agent/brake.h
 };
 std::string encode(const Stats& message);
 Result<Stats> decode_stats(std::string_view body);

@@ -10,6 +10,7 @@ std::string encode(const BoxFacts& facts) {
   writer.u8(facts.rootless ? 1 : 0);
   writer.u8(facts.has_own_root ? 1 : 0);
   writer.u8(facts.has_id_lock ? 1 : 0);
+  writer.u8(facts.allow_ptrace ? 1 : 0);
   writer.u32(facts.without.bits());
   writer.u8(static_cast<uint8_t>(facts.cgroup_version));
   writer.u32(static_cast<uint32_t>(facts.work_roles.size()));
@@ -31,6 +32,7 @@ BoxFacts facts_of(const Plan& plan) {
   facts.boxed = true;
   facts.rootless = plan.authority == Authority::rootless;
   facts.has_own_root = plan.has_own_root;
+  facts.allow_ptrace = plan.allow_ptrace;
   facts.without = plan.without;
   facts.cgroup_version = plan.cgroup_version;
   for (const auto& copy : plan.copy_on_write) facts.copies.push_back(copy.guest_path);

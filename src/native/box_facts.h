@@ -25,6 +25,7 @@ struct BoxFacts {
   bool rootless = false;
   bool has_own_root = false;
   bool has_id_lock = false;
+  bool allow_ptrace = false;
   LayerSet without;
   CgroupVersion cgroup_version = CgroupVersion::none;
   std::vector<uint8_t> work_roles;

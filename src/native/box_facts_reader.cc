@@ -17,6 +17,7 @@ Result<BoxFacts> decode_box_facts(std::string_view bytes) {
   facts.rootless = reader.u8() == 1;
   facts.has_own_root = reader.u8() == 1;
   facts.has_id_lock = reader.u8() == 1;
+  facts.allow_ptrace = reader.u8() == 1;
   facts.without = LayerSet(reader.u32());
   const uint8_t version = reader.u8();
   const uint32_t trees = reader.u32();

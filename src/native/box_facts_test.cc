@@ -13,6 +13,7 @@ TEST(BoxFacts, SurviveTheirEncoding) {
   facts.boxed = true;
   facts.rootless = true;
   facts.has_id_lock = true;
+  facts.allow_ptrace = true;
   facts.without.add(Layer::seccomp);
   facts.cgroup_version = CgroupVersion::v2;
   facts.work_roles = {kRoleMemory | kRolePids};
@@ -25,7 +26,8 @@ TEST(BoxFacts, SurviveTheirEncoding) {
   const auto back = decode_box_facts(encode(facts));
 
   ASSERT_TRUE(back);
-  EXPECT_TRUE(back->boxed && back->rootless && back->has_id_lock && !back->has_own_root);
+  EXPECT_TRUE(back->boxed && back->rootless && back->has_id_lock && back->allow_ptrace &&
+              !back->has_own_root);
   EXPECT_TRUE(back->without.has(Layer::seccomp));
   EXPECT_EQ(back->cgroup_version, CgroupVersion::v2);
   EXPECT_EQ(back->work_roles, facts.work_roles);

@@ -160,6 +160,17 @@ std::string unified_base(const std::string& top) {
   return own;
 }
 
+void unthrottle(int group, CgroupVersion version) {
+  if (version == CgroupVersion::v1) {
+    static_cast<void>(os::write_value(group, "cpu.cfs_quota_us", "-1"));
+  } else {
+    static_cast<void>(os::write_value(group, "cpu.max", "max"));
+  }
+  for (const auto& name : subgroups(group)) {
+    if (auto below = open_directory(group, name)) unthrottle(below->get(), version);
+  }
+}
+
 std::string decimal(uint64_t value) { return std::to_string(value); }
 
 }  // namespace
@@ -281,7 +292,7 @@ Result<> BoxCgroups::make(const CgroupSlice& slice, uid_t owner) {
     TRY(auto copy, tree.slice.duplicate());
     places_.push_back({tree.roles, std::move(copy)});
     TRY(auto group, make_group(tree.slice.get(), id_));
-    TRY(auto join, os::open_at(group.get(), "cgroup.procs", O_WRONLY));
+    TRY(auto join, os::open_at(group.get(), join_file(version_), O_WRONLY));
     joins_.push_back(std::move(join));
     if (version_ == CgroupVersion::v2) {
       TRY(auto agent, make_group(group.get(), kAgent));
@@ -319,10 +330,12 @@ Result<> BoxCgroups::finish(uid_t owner) {
   for (const auto& work : work_) {
     const int directory = work.directory.get();
     if (version_ == CgroupVersion::v2) {
-      TRY_OK(os::write_value(directory, "cgroup.subtree_control", "+memory +pids"));
+      TRY_OK(os::write_value(
+          directory, "cgroup.subtree_control",
+          (work.roles & kRoleCpu) != 0 ? "+memory +pids +cpu" : "+memory +pids"));
     }
     if (fchown(directory, owner, owner) != 0 ||
-        fchownat(directory, "cgroup.procs", owner, owner, 0) != 0) {
+        fchownat(directory, join_file(version_), owner, owner, 0) != 0) {
       return os_error("handing over the cgroup");
     }
   }
@@ -410,13 +423,19 @@ Result<> BoxCgroups::freeze(bool frozen) {
   }
 }
 
+void BoxCgroups::let_die() {
+  if (version_ == CgroupVersion::v1)
+    static_cast<void>(set(kRoleFreezer, "freezer.state", "THAWED", true));
+  for (const auto& work : work_) {
+    if ((work.roles & kRoleCpu) != 0) unthrottle(work.directory.get(), version_);
+  }
+}
+
 Result<> BoxCgroups::remove() {
   if (id_.empty()) return {};
   joins_.clear();
   hand_down_.close();
-  // A frozen process dies only when it is thawed.
-  if (version_ == CgroupVersion::v1)
-    static_cast<void>(set(kRoleFreezer, "freezer.state", "THAWED", true));
+  let_die();
   work_.clear();
   const Micros give_up = system_clock().boot() + kPatience;
   for (const auto& place : places_) {

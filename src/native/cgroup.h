@@ -36,6 +36,14 @@ enum CgroupRole : uint8_t {
 };
 constexpr size_t kMostCgroupTrees = 5;
 
+// The file of a group into which a process of one thread writes "0" to join it. `cgroup.procs` is
+// for whole processes, which must not fork meanwhile; the kernel makes sure of that by waiting
+// until every processor has passed a quiet point, for milliseconds on a machine that was idle.
+// A single thread that moves itself need not wait, but only version 1 takes it.
+constexpr const char* join_file(CgroupVersion version) {
+  return version == CgroupVersion::v1 ? "tasks" : "cgroup.procs";
+}
+
 // Zero = no limit of its own.
 struct CgroupLimits {
   uint64_t memory_bytes = 0;
@@ -107,6 +115,8 @@ class BoxCgroups final {
   Result<> set_limits(const CgroupLimits& limits);
   // Returns when every process of `work` stands still, or runs again.
   Result<> freeze(bool frozen);
+  // Who is frozen, or gets no processor, cannot even die: lifts both.
+  void let_die();
   // Kills what is still in any of its groups and removes them. Idempotent.
   Result<> remove();
 

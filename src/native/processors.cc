@@ -165,7 +165,7 @@ Result<Fd> Processors::join(const std::string& id) {
   // Another launcher may be making the shared one just now: nobody can join it without processors.
   const auto given = read_line(group + "/cpuset.cpus");
   if (!given || given->empty()) TRY_OK(apply());
-  return os::open_at(AT_FDCWD, group + "/cgroup.procs", O_WRONLY);
+  return os::open_at(AT_FDCWD, group + "/" + join_file(CgroupVersion::v1), O_WRONLY);
 }
 
 Result<> Processors::pin(const std::string& id) const {

@@ -50,7 +50,14 @@ std::vector<sock_filter> sandbox_filter(SandboxFilterOptions options) {
     }
   }
   set_checks(calls, debugging);
+  if (options.allow_clone3) calls.set(__NR_clone3, allow());
   calls.set_range(newest_known_call() + 1, UINT32_MAX, refuse(ENOSYS));
+  return filter_of(std::move(calls));
+}
+
+std::vector<sock_filter> no_clone3_filter() {
+  Decision calls(allow());
+  calls.set(__NR_clone3, refuse(ENOSYS));
   return filter_of(std::move(calls));
 }
 

@@ -22,6 +22,9 @@ struct SandboxFilterOptions {
   // Debuggers work inside the sandbox: ptrace, process_vm_readv and _writev, PR_SET_PTRACER, and
   // programs without address randomisation.
   bool allow_ptrace = false;
+  // For the agent where control groups are of version 2: it starts each command in its group. The
+  // command is denied the call by no_clone3_filter().
+  bool allow_clone3 = false;
 };
 
 // An allowlist for a sandbox with namespaces of its own. It is applied once, to the agent before it
@@ -30,6 +33,9 @@ struct SandboxFilterOptions {
 // with EPERM; those that are younger than the list fail with ENOSYS, so that programs fall back to
 // older ones, as do clone3 and io_uring.
 std::vector<sock_filter> sandbox_filter(SandboxFilterOptions options);
+
+// Takes clone3 from those whose agent may call it, as if the kernel did not have it.
+std::vector<sock_filter> no_clone3_filter();
 
 // What sandbox_filter() amounts to, for people: how many calls it allows, how many by their
 // arguments, how many instructions it has.

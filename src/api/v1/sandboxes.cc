@@ -103,6 +103,7 @@ Task<> sandbox_stats(Call& call) {
   object.member("cpu_ms", static_cast<double>(stats.cpu.count()) / 1'000);
   object.member("memory_bytes", stats.memory_bytes);
   object.member("age_ms", static_cast<double>(stats.age.count()) / 1'000);
+  object.member("braked", stats.braked);
   object.close();
   co_return co_await call.answer(200, std::move(json));
 }

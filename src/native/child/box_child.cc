@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
-#include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <net/if.h>
 #include <sched.h>
@@ -49,7 +48,6 @@ constexpr const char* kStageTexts[] = {
     "giving up capabilities",
     "setting no_new_privs",
     "applying Landlock",
-    "applying seccomp",
     "executing the agent",
 };
 static_assert(std::size(kStageTexts) == static_cast<size_t>(BoxStage::exec) + 1);
@@ -115,7 +113,10 @@ ATOLL_IN_CHILD bool map_ourselves(const BoxLaunch& launch) {
   if (!write_text("/proc/self/gid_map", line)) return false;
   // Counted for the caller, too, who has 128 on most hosts: without a bound of its own one sandbox
   // takes them all.
-  return write_text("/proc/sys/user/max_inotify_instances", "32");
+  if (!write_text("/proc/sys/user/max_inotify_instances", "32")) return false;
+  // Behind seccomp, which lets the agent call clone3 (see SandboxFilterOptions).
+  return launch.plan->without.has(Layer::seccomp) ||
+         write_text("/proc/sys/user/max_user_namespaces", "0");
 }
 
 ATOLL_IN_CHILD bool join_cgroups(const BoxLaunch& launch) {
@@ -319,10 +320,6 @@ ATOLL_IN_CHILD int child_main(void* argument) {
         syscall(SYS_close_range, static_cast<unsigned>(program + 1), ~0U, 0U) != 0) {
       fail(launch, BoxStage::descriptors);
     }
-  }
-  if (launch.seccomp != nullptr &&
-      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, launch.seccomp) != 0) {
-    fail(launch, BoxStage::seccomp);
   }
   static char name[] = "atoll-agent";
   static char* const argv[] = {name, nullptr};

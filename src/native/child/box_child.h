@@ -9,11 +9,11 @@
 //   2. mounts, while the child still has the launcher's rights over the host's namespaces;
 //   3. the user namespace last: all others then belong to the host, and a capability that is
 //      regained inside has no power over them (rootless has no choice, and begins with it);
-//   4. capabilities, no_new_privs, Landlock, seccomp: each can only take away, so the next must not
-//      be needed by the one before.
+//   4. capabilities, no_new_privs, Landlock: each can only take away, so the next must not be needed
+//      by the one before. Seccomp is the last, and the first thing that the agent does: what it
+//      filters is long and nothing that needs the launcher's rights.
 #pragma once
 
-#include <linux/filter.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -38,7 +38,6 @@ enum class BoxStage : int {
   capabilities,
   no_new_privileges,
   landlock,
-  seccomp,
   exec,
 };
 
@@ -71,7 +70,6 @@ struct BoxLaunch {
   int landlock_abi = 0;
   const int* work_groups = nullptr;  // directories that the agent may write below
   size_t work_group_count = 0;
-  const sock_fprog* seccomp = nullptr;
 
   // Told by the child.
   BoxStage failed_at = BoxStage::none;

@@ -13,6 +13,7 @@
 
 #include <cerrno>
 
+#include "native/child/clone_into.h"
 #include "native/child/in_child.h"
 
 namespace atl::native {
@@ -47,27 +48,17 @@ ATOLL_IN_CHILD bool drop_capabilities(uint64_t kept) {
   return syscall(SYS_capset, &header, data) == 0;
 }
 
-ATOLL_IN_CHILD int child_main(void* argument) {
-  auto* plan = static_cast<ChildPlan*>(argument);
-  // Nothing of ours outlives its supervisor by accident; a daemonised grandchild is caught by the
-  // subreaper above.
-  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  setsid();
-  for (size_t i = 0; i < plan->join_count; ++i) {
-    if (write(plan->joins[i], "0", 1) != 1) fail_child(*plan, ChildStage::cgroup);
-  }
-  carry_out(*plan);
-}
-
-}  // namespace
-
-ATOLL_IN_CHILD void fail_child(ChildPlan& plan, ChildStage stage) {
+[[noreturn]] ATOLL_IN_CHILD void fail_child(ChildPlan& plan, ChildStage stage) {
   plan.failed_at = stage;
   plan.failure = errno;
   _exit(127);
 }
 
-ATOLL_IN_CHILD void carry_out(ChildPlan& plan) {
+[[noreturn]] ATOLL_IN_CHILD void carry_out(ChildPlan& plan) {
+  // Nothing of ours outlives its supervisor by accident; a daemonised grandchild is caught by the
+  // subreaper above.
+  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  setsid();
   signal(SIGPIPE, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
@@ -120,6 +111,29 @@ ATOLL_IN_CHILD void carry_out(ChildPlan& plan) {
   fail_child(plan, ChildStage::exec);
 }
 
+ATOLL_IN_CHILD int born_inside(void* argument) { carry_out(*static_cast<ChildPlan*>(argument)); }
+
+ATOLL_IN_CHILD int born_outside(void* argument) {
+  auto& plan = *static_cast<ChildPlan*>(argument);
+  for (size_t i = 0; i < plan.join_count; ++i) {
+    if (write(plan.joins[i], "0", 1) != 1) fail_child(plan, ChildStage::cgroup);
+  }
+  carry_out(plan);
+}
+
+// The child has left our memory when this returns.
+pid_t make_child(ChildPlan& plan, char* stack) {
+  if (plan.birthplace >= 0) {
+    const pid_t pid = clone_into(plan.birthplace, born_inside, stack, kStackBytes, &plan);
+    // Linux before 5.7, or a host that lets nobody call clone3.
+    if (pid >= 0 || (errno != ENOSYS && errno != EINVAL && errno != E2BIG && errno != EPERM))
+      return pid;
+  }
+  return clone(born_outside, stack + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &plan);
+}
+
+}  // namespace
+
 Result<pid_t> spawn_child(ChildPlan& plan) {
   // One stack serves every child, because the parent stands still until the child has left it.
   static char* const stack =
@@ -131,7 +145,7 @@ Result<pid_t> spawn_child(ChildPlan& plan) {
   sigset_t all, saved;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &saved);
-  const pid_t pid = clone(child_main, stack + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &plan);
+  const pid_t pid = make_child(plan, stack);
   const int clone_errno = errno;
   sigprocmask(SIG_SETMASK, &saved, nullptr);
 

@@ -39,8 +39,9 @@ struct ChildPlan {
   const char* const* programs = nullptr;  // paths to try in order, ended by nullptr
   char* const* argv = nullptr;
   char* const* environment = nullptr;
-  const int* joins = nullptr;  // cgroup.procs of the groups to be in
+  const int* joins = nullptr;  // files of control groups, each joined by writing "0" into it
   size_t join_count = 0;
+  int birthplace = -1;  // instead, where the kernel can: the directory of a group of version 2
   int stdio[3] = {-1, -1, -1};  // all above 2
   int directory = -1;
   const ChildLimit* limits = nullptr;
@@ -62,10 +63,6 @@ struct ChildPlan {
 // Starts the child in a session of its own; it dies with the calling thread. Returns its pid, or
 // why it did not get as far as exec (failed_at says where, and the child is already reaped).
 Result<pid_t> spawn_child(ChildPlan& plan);
-
-// Of the child itself, once it is in a session and the groups of its own: the rest of the way.
-[[noreturn]] void carry_out(ChildPlan& plan);
-[[noreturn]] void fail_child(ChildPlan& plan, ChildStage stage);
 
 const char* to_text(ChildStage stage);
 

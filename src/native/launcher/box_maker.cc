@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,7 +18,6 @@
 #include "native/box_facts.h"
 #include "native/child/box_child.h"
 #include "native/landlock.h"
-#include "native/seccomp.h"
 #include "native/user_namespace.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -70,6 +71,8 @@ BoxSupport look(const CgroupSlice& cgroups) {
     return refuse("the kernel does not offer Landlock",
                   "it needs kernel 5.13 or later and 'landlock' in the lsm= boot parameter");
   }
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) == 0 || errno != EFAULT)
+    return refuse("the kernel does not offer seccomp", "it needs CONFIG_SECCOMP_FILTER");
   for (const int needed : {CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_CHOWN, CAP_NET_ADMIN}) {
     if (!support.rootless && !has_capability(needed)) {
       return refuse("the launcher is root without the capabilities to make namespaces",
@@ -257,13 +260,6 @@ Result<MadeBox> BoxMaker::make(BoxOrder order) {
     TRY(landlock, LandlockRules::create(LandlockTcp::leave));
     launch.landlock = landlock->descriptor();
     launch.landlock_abi = landlock->abi();
-  }
-  std::vector<sock_filter> filter;
-  sock_fprog program{};
-  if (!without_.has(Layer::seccomp)) {
-    filter = sandbox_filter({.allow_ptrace = plan.allow_ptrace});
-    program = {static_cast<unsigned short>(filter.size()), filter.data()};
-    launch.seccomp = &program;
   }
 
   // Without root's rights the agent is who we are, and nothing can be given to anybody else.
