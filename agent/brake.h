@@ -47,10 +47,9 @@ class Brake final {
     }
     const uint64_t user = sight.cpu_user_us - before.cpu_user_us;
     const uint64_t system = sight.cpu_system_us - before.cpu_system_us;
+    busy_ = (user + system) * 4 > static_cast<uint64_t>((sight.at - before.at).count());
     // Who works with its processes uses more time outside of the kernel than in it.
-    const bool forks =
-        system > user && system * 4 > static_cast<uint64_t>((sight.at - before.at).count());
-    full_looks_ = sight.is_full && forks ? full_looks_ + 1 : 0;
+    full_looks_ = sight.is_full && busy_ && system > user ? full_looks_ + 1 : 0;
     if (sight.at - kills_since_ > kKillSpan) {
       kills_since_ = sight.at;
       kills_ = 0;
@@ -66,12 +65,13 @@ class Brake final {
   }
 
   bool is_on() const { return on_; }
-  // Something was seen that may become a reason.
-  bool is_suspicious() const { return full_looks_ > 0 || kills_ > 0; }
+  // It does something, so that it may become a reason.
+  bool is_busy() const { return busy_ || kills_ > 0; }
 
  private:
   Sight last_;
   bool on_ = false;
+  bool busy_ = false;
   bool for_processes_ = false;
   int full_looks_ = 0;
   uint64_t kills_ = 0;

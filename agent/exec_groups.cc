@@ -23,7 +23,7 @@ constexpr uint64_t kNoLimit = 1ULL << 62;
 // On v1 these trees have a group per command; the others know only `work`.
 constexpr uint8_t kPerCommand =
     native::kRoleMemory | native::kRolePids | native::kRoleUsage | native::kRoleCpu;
-// Looked at soon, and then less and less often while there is nothing to see.
+// Looked at soon, and then less and less often while nobody does anything.
 constexpr Micros kSoonestLook = Millis(50);
 constexpr Micros kLatestLook = Millis(2'000);
 // Of a command with the brake on: two thousandths of a processor.
@@ -163,7 +163,8 @@ void ExecGroup::signal(int number) const {
     return;
   }
   // Who gets no processor cannot even die.
-  if (const Part* cpu = find(native::kRoleCpu)) limit_cpu(version_, cpu->directory.get(), ".", false);
+  if (const Part* cpu = find(native::kRoleCpu))
+    limit_cpu(version_, cpu->directory.get(), ".", false);
   if (version_ == CgroupVersion::v2 && write_text(part->directory.get(), "cgroup.kill", "1"))
     return;
   // Nobody can fork any more, so everybody can be counted.
@@ -240,8 +241,8 @@ Result<ExecGroup> ExecGroups::make() {
       give_back(std::move(group));
       return error;
     }
-    auto directory = os::open_at(work.directory.get(), group.name_.c_str(),
-                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    auto directory =
+        os::open_at(work.directory.get(), group.name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     auto join = directory ? os::open_at(directory->get(), native::join_file(version_), O_WRONLY)
                           : Result<Fd>(directory.error());
     if (!join) {
@@ -262,26 +263,27 @@ void ExecGroups::give_back(ExecGroup group) {
 
 void ExecGroups::tidy() {
   if (!std::exchange(untidy_, false)) return;
-  std::erase_if(live_, [this](const auto& old) { return old.second.given_back && remove(old.first); });
+  std::erase_if(live_,
+                [this](const auto& old) { return old.second.given_back && remove(old.first); });
 }
 
 void ExecGroups::look(Micros now) {
   if (live_.empty() || now < next_look_) return;
-  bool is_suspicious = false;
+  bool is_busy = false;
   const Work* pids = find(native::kRolePids);
   if (pids != nullptr && count_cpu() && find(native::kRoleCpu) != nullptr) {
-    // Not quite all: some may be another user's, and some on their way out.
+    // Not quite all: a fork that is about to be refused counts for a moment, and keeps others out.
     const uint64_t most = most_processes();
     const uint64_t there = number_in(pids->directory.get(), "pids.current");
-    const bool is_full = most > 0 && there + 1 + most / 64 >= most;
+    const bool is_full = most > 0 && there * 8 >= most * 7;
     for (auto& [name, live] : live_) {
       const bool was_on = live.brake.is_on();
       const bool on = live.brake.look(sight_of(name, now, is_full));
       if (on != was_on) set_brake(name, on);
-      is_suspicious |= live.brake.is_suspicious();
+      is_busy |= !on && live.brake.is_busy();
     }
   }
-  look_pace_ = is_suspicious ? kSoonestLook : std::min(look_pace_ * 2, kLatestLook);
+  look_pace_ = is_busy ? kSoonestLook : std::min(look_pace_ * 2, kLatestLook);
   next_look_ = now + look_pace_;
 }
 

@@ -1,8 +1,8 @@
 // A control group for each command: what it used, and a sure way to end all of it.
 //
 // Made below `work`, which the launcher has handed over; see native/cgroup.h. A group lives as long
-// as anybody is in it: a command may leave children behind. While it lives it is looked at from time
-// to time and slowed down if need be, see brake.h.
+// as anybody is in it: a command may leave children behind. While it lives it is looked at from
+// time to time and slowed down if need be, see brake.h.
 #pragma once
 
 #include <cstdint>

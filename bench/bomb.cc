@@ -30,10 +30,12 @@ class News final {
                                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
     if (told_ == MAP_FAILED) std::abort();
   }
+  // Told first and marked then: in between somebody else may get the processor for long.
   void tell(const char* what) {
-    if (told_->exchange(true)) return;
+    if (*told_) return;
     std::puts(what);
     std::fflush(stdout);
+    *told_ = true;
   }
 
  private:

@@ -69,6 +69,17 @@ long raw(long number, uint64_t a = 0, uint64_t b = 0, uint64_t c = 0, uint64_t d
 }
 constexpr uint64_t kHigh = 0xdeadbeef00000000;
 
+// EFAULT: the kernel itself has looked at what it was given.
+TEST(SeccompInTheKernel, TakesCloneThreeFromCommandsAndNotFromTheAgent) {
+  const auto agent = sandbox_filter({.allow_clone3 = true});
+  const auto call = [] { return raw(SYS_clone3, 0, sizeof(clone_args)); };
+
+  EXPECT_EQ(outcome(agent, call), EFAULT);
+  EXPECT_EQ(outcome(no_clone3_filter(), call), ENOSYS);
+  EXPECT_EQ(outcome(agent, [&] { return load(no_clone3_filter()) ? call() : 0; }), ENOSYS);
+  EXPECT_EQ(outcome(no_clone3_filter(), [] { return raw(SYS_getpid); }), 0);
+}
+
 TEST(SeccompInTheKernel, RefusesWithTheErrnoThatItPromises) {
   struct Case {
     const char* name;

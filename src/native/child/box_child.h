@@ -9,7 +9,8 @@
 //   2. mounts, while the child still has the launcher's rights over the host's namespaces;
 //   3. the user namespace last: all others then belong to the host, and a capability that is
 //      regained inside has no power over them (rootless has no choice, and begins with it);
-//   4. capabilities, no_new_privs, Landlock: each can only take away, so the next must not be needed
+//   4. capabilities, no_new_privs, Landlock: each can only take away, so the next must not be
+//   needed
 //      by the one before. Seccomp is the last, and the first thing that the agent does: what it
 //      filters is long and nothing that needs the launcher's rights.
 #pragma once

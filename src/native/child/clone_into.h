@@ -11,8 +11,8 @@
 
 namespace atl::native {
 
-// As clone(run, stack + stack_bytes, CLONE_VM | CLONE_VFORK | SIGCHLD, argument), in the group whose
-// directory is open as `group`. `run` must not return.
+// As clone(run, stack + stack_bytes, CLONE_VM | CLONE_VFORK | SIGCHLD, argument), in the group
+// whose directory is open as `group`. `run` must not return.
 pid_t clone_into(int group, int (*run)(void*), char* stack, size_t stack_bytes, void* argument);
 
 }  // namespace atl::native
