@@ -330,9 +330,9 @@ Result<> BoxCgroups::finish(uid_t owner) {
   for (const auto& work : work_) {
     const int directory = work.directory.get();
     if (version_ == CgroupVersion::v2) {
-      TRY_OK(os::write_value(
-          directory, "cgroup.subtree_control",
-          (work.roles & kRoleCpu) != 0 ? "+memory +pids +cpu" : "+memory +pids"));
+      TRY_OK(
+          os::write_value(directory, "cgroup.subtree_control",
+                          (work.roles & kRoleCpu) != 0 ? "+memory +pids +cpu" : "+memory +pids"));
     }
     if (fchown(directory, owner, owner) != 0 ||
         fchownat(directory, join_file(version_), owner, owner, 0) != 0) {

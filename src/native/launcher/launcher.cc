@@ -510,8 +510,7 @@ void Launcher::begin_ending(Box& box) {
   box.ending = true;
   box.kill_at = now() + kEndingPatience;
   box.cgroups.let_die();
-  // The first process of a pid namespace takes all others with it; elsewhere the agent ends what it
-  // started, which it knows best, and then itself.
+  // The first process of a pid namespace takes all others along; elsewhere the agent ends them.
   static_cast<void>(os::send_signal(box.pidfd, box.record.boxed ? SIGKILL : SIGTERM));
 }
 
