@@ -117,7 +117,9 @@ void Agent::add_connection(Fd socket, Preface preface) {
       std::move(socket), preface, token_, poller_, jail_, processes_, [this](Connection& closed) {
         // Closed without a word: who was to be told of this sandbox died before, and nobody else
         // knows that it is there.
-        if (&closed == first_ && (jail_.config().dies_with_connection || !closed.was_greeted())) {
+        const auto& config = jail_.config();
+        if (&closed == first_ &&
+            (config.dies_with_connection || config.parked || !closed.was_greeted())) {
           ending_ = true;
         }
         processes_.forget(closed);

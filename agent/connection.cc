@@ -32,7 +32,7 @@ bool same_token(std::string_view left, std::string_view right) {
 }  // namespace
 
 Connection::Connection(Fd socket, Preface preface, std::string token, os::Poller& poller,
-                       const Jail& jail, ProcessTable& processes,
+                       Jail& jail, ProcessTable& processes,
                        std::function<void(Connection&)> on_closed)
     : socket_(std::move(socket)),
       preface_(preface),
@@ -127,6 +127,12 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
       greeted_ = true;
       const uint32_t version = std::min(hello.version, guest::kProtocolVersion);
       send_ok(frame.channel, guest::encode(guest::HelloOk{version, ATOLL_VERSION}));
+      return {};
+    }
+    case FrameType::hand_over: {
+      TRY(auto message, guest::decode_hand_over(frame.body));
+      TRY_OK(jail_.hand_over(std::move(message.env)));
+      send_ok(frame.channel);
       return {};
     }
     case FrameType::exec: {

@@ -18,7 +18,7 @@ enum class Preface : uint8_t { none, token };
 
 class Connection final {
  public:
-  Connection(Fd socket, Preface preface, std::string token, os::Poller& poller, const Jail& jail,
+  Connection(Fd socket, Preface preface, std::string token, os::Poller& poller, Jail& jail,
              ProcessTable& processes, std::function<void(Connection&)> on_closed);
   ~Connection();
 
@@ -54,7 +54,7 @@ class Connection final {
   Preface preface_;
   std::string token_;
   os::Poller& poller_;
-  const Jail& jail_;
+  Jail& jail_;
   ProcessTable& processes_;
   FileService files_;
   std::function<void(Connection&)> on_closed_;

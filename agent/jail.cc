@@ -176,6 +176,13 @@ Result<Jail> Jail::create_box(native::AgentConfig config, native::BoxFacts facts
   return jail;
 }
 
+Result<> Jail::hand_over(std::map<std::string, std::string> environment) {
+  if (!std::exchange(config_.parked, false))
+    return Error(Code::conflict, "the sandbox is somebody's already");
+  config_.env = std::move(environment);
+  return {};
+}
+
 ExecGroups Jail::take_groups() { return ExecGroups(facts_.cgroup_version, std::move(work_)); }
 
 Fd Jail::take_proc_files() { return std::move(proc_files_); }

@@ -41,6 +41,8 @@ class Jail final {
   Result<Fd> open_directory(const std::string& path) const;
   // Fills in everything that confines.
   void confine(native::ChildPlan& plan, const User& user) const;
+  // A parked sandbox is somebody's from now on; once.
+  Result<> hand_over(std::map<std::string, std::string> environment);
   ExecGroups take_groups();
   // The files of /proc that the agent writes; empty when there are none.
   Fd take_proc_files();

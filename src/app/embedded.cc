@@ -236,7 +236,7 @@ class EmbeddedEngine final : public cli::LocalEngine {
       : loop_(std::move(loop)),
         launcher_(std::move(launcher)),
         store_(loop_->get_executor()),
-        engine_(loop_->get_executor(), store_, make_drivers(loop_->get_executor(), *launcher_),
+        engine_(loop_->get_executor(), store_, make_drivers(loop_->get_executor(), *launcher_, 0),
                 metrics_, system_clock(), {}) {}
 
   // The sandbox waits at the command's end while `at_end` looks at it from outside of the loop.

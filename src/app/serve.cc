@@ -152,6 +152,7 @@ Result<> serve(cli::ServeOptions options) {
                       .socket = state.file(cli::kSocketName),
                       .address = listen.address,
                       .port = listen.port,
+                      .most_parked = options.most_parked,
                       .on_shutdown = [&stop](Ending ending) { stop.ask(ending); }}));
   auto started = run_task(loop, daemon->start());
   if (!started) {

@@ -20,8 +20,8 @@ constexpr std::chrono::seconds kDrainPatience{5};
 }  // namespace
 
 std::vector<EngineDriver> make_drivers(const asio::any_io_executor& executor,
-                                       native::LauncherClient& launcher) {
-  const drivers::Context context{executor, &launcher};
+                                       native::LauncherClient& launcher, size_t most_parked) {
+  const drivers::Context context{executor, &launcher, most_parked};
   std::vector<EngineDriver> made;
   for (const drivers::Entry& entry : drivers::all()) {
     made.push_back({entry.make(context), std::string(entry.summary)});
@@ -37,7 +37,8 @@ struct Daemon::Impl {
         parts(std::move(options)),
         store(std::move(opened)),
         keys(*store, system_clock()),
-        engine(executor, *store, make_drivers(executor, launcher), metrics, system_clock(), {}),
+        engine(executor, *store, make_drivers(executor, launcher, parts.most_parked), metrics,
+               system_clock(), {}),
         api(engine, keys, metrics,
             {.version = ATOLL_VERSION,
              .trusted_uid = geteuid(),

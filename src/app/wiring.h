@@ -20,7 +20,7 @@ namespace atl::app {
 // Every driver of the registry, over one launcher, in the order of preference. The launcher
 // outlives them.
 std::vector<EngineDriver> make_drivers(const asio::any_io_executor& executor,
-                                       native::LauncherClient& launcher);
+                                       native::LauncherClient& launcher, size_t most_parked);
 
 // What helps when the address is taken.
 inline constexpr std::string_view kOtherAddress = "choose another with --listen HOST:PORT";
@@ -31,6 +31,7 @@ struct DaemonParts {
   std::string socket;                       // where the Unix socket appears (0600)
   std::string address;                      // literal; "" = no TCP
   uint16_t port = 0;                        // 0 = the kernel's choice
+  size_t most_parked = 0;                   // sandboxes of a kind that are made ahead
   std::function<void(Ending)> on_shutdown;  // somebody asks over the API
 };
 

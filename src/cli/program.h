@@ -17,7 +17,8 @@ namespace atl::cli {
 struct ServeOptions {
   std::string listen;  // "HOST:PORT"; "none" = the Unix socket only
   std::string state_directory;
-  std::string user;  // "" = `atoll` if there is such a user
+  std::string user;         // "" = `atoll` if there is such a user
+  size_t most_parked = 64;  // sandboxes of a kind that are made ahead
 };
 
 // What a sandbox changed, and the bytes of files in it.

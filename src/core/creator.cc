@@ -159,7 +159,6 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
   timer.mark("route");
 
   const auto record = std::make_shared<SandboxRecord>(parts_.executor);
-  record->id = make_sandbox_id();
   record->tenant = caller.tenant;
   record->owner = caller.key_id;
   record->name = request.name;
@@ -178,8 +177,13 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
   spec.workspace = std::move(request.workspace);
   spec.mounts = std::move(request.mounts);
   spec.root = std::move(request.root);
+  record->id = route.front()->driver->reserve(spec);
+  const bool was_parked = !record->id.empty();
+  if (!was_parked) record->id = make_sandbox_id();
+  spec.id = record->id;
   parts_.sandboxes.insert(record);
-  return Plan{record, std::move(spec), std::move(route), std::nullopt, std::move(timer)};
+  return Plan{record,       std::move(spec), std::move(route),
+              std::nullopt, was_parked,      std::move(timer)};
 }
 
 void Creator::place(SandboxRecord& record, const DriverSlot& slot) {
@@ -228,7 +232,7 @@ Task<> Creator::make_journalled(Plan& plan, Intent intent) {
   if (!handle) {
     co_return std::move(handle).error().with("creating sandbox " + record->id).at_stage("create");
   }
-  plan.timer.mark("create");
+  plan.timer.mark(plan.was_parked ? "hand_over" : "create");
   record->handle = *std::move(handle);
 
   auto committed = co_await commit(plan, intent);

@@ -26,6 +26,7 @@ class Creator final {
     SandboxSpec spec;
     std::vector<DriverSlot*> route;
     std::optional<store::IdempotencyRow> key;
+    bool was_parked = false;  // the driver has one ready
     telemetry::StageTimer timer;
   };
 

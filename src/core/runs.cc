@@ -21,6 +21,13 @@ class InUse final {
   RecordPtr record_;
 };
 
+// The sweeper will try again.
+void note_left_over(const SandboxRecord& record, const Result<>& destroyed) {
+  if (destroyed) return;
+  telemetry::log_warn("a run's sandbox is left over, the sweeper will destroy it",
+                      {{"sandbox", record.id}, {"why", destroyed.error().message()}});
+}
+
 }  // namespace
 
 Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec,
@@ -46,11 +53,13 @@ Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec
   }
   timer.mark("exec");
   stop->on_stop_ = nullptr;
-  auto destroyed = co_await destroyer_.destroy(record, EndReason::run_over);
-  timer.mark("destroy");
-  if (!destroyed) {
-    telemetry::log_warn("a run's sandbox is left over, the sweeper will destroy it",
-                        {{"sandbox", record->id}, {"why", destroyed.error().message()}});
+  // A name is free again when the answer comes.
+  if (record->name.empty() && teardowns_ < kMostTeardowns) {
+    clear_away_later(record, keep_alive.lock());
+  } else {
+    auto destroyed = co_await destroyer_.destroy(record, EndReason::run_over);
+    note_left_over(*record, destroyed);
+    timer.mark("destroy");
   }
   if (!executed) co_return explain(*record, *stop, std::move(executed).error());
 
@@ -63,6 +72,15 @@ Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec
                    .stages = record->stages};
   for (const auto& stage : timer.stages()) result.stages.push_back(stage);
   co_return result;
+}
+
+void Runs::clear_away_later(const RecordPtr& record, std::shared_ptr<void> alive) {
+  ++teardowns_;
+  spawn(parts_.executor, destroyer_.destroy(record, EndReason::run_over),
+        [this, record, alive = std::move(alive)](Result<> destroyed) {
+          --teardowns_;
+          note_left_over(*record, destroyed);
+        });
 }
 
 Error Runs::explain(const SandboxRecord& record, const RunStop& stop, Error error) const {

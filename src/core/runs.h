@@ -16,6 +16,9 @@ struct RunOutput {
 
 class Runs final {
  public:
+  // So many sandboxes whose run is over may wait to be cleared away; with more, runs wait for it.
+  static constexpr size_t kMostTeardowns = 32;
+
   Runs(Parts& parts, Creator& creator, Destroyer& destroyer)
       : parts_(parts), creator_(creator), destroyer_(destroyer) {}
 
@@ -29,12 +32,15 @@ class Runs final {
                            RunOutput output);
   Task<ExecResult> observe(RecordPtr record, ExecRequest exec, std::string stdin_bytes,
                            std::shared_ptr<RunObserver> observer);
+  // The answer need not wait for what nobody will see again. `alive` owns the engine's parts.
+  void clear_away_later(const RecordPtr& record, std::shared_ptr<void> alive);
   // What a failed exec means to whoever waits for the run.
   Error explain(const SandboxRecord& record, const RunStop& stop, Error error) const;
 
   Parts& parts_;
   Creator& creator_;
   Destroyer& destroyer_;
+  size_t teardowns_ = 0;
 };
 
 }  // namespace atl

@@ -42,7 +42,44 @@ TEST_F(RunsTest, ARunGivesItsOutputAndLeavesNothing) {
   EXPECT_THAT(world_.engine().list({}, {})->sandboxes, IsEmpty());
   std::vector<std::string> stages;
   for (const auto& stage : result->stages) stages.push_back(stage.name);
-  EXPECT_THAT(stages, ElementsAre("route", "intent", "create", "commit", "exec", "destroy"));
+  EXPECT_THAT(stages, ElementsAre("route", "intent", "create", "commit", "exec"));
+}
+
+TEST_F(RunsTest, TheAnswerDoesNotWaitForTheSandboxToBeClearedAway) {
+  world_.host().hold("destroy");
+  const auto result = world_.begin(run({"echo", "hi"}));
+
+  ASSERT_TRUE(result.done());
+  EXPECT_EQ(world_.host().ids().size(), 1U);
+  world_.host().release("destroy");
+  world_.settle();
+  EXPECT_THAT(world_.host().ids(), IsEmpty());
+}
+
+TEST_F(RunsTest, TooManyThatAreToBeClearedAwayAreWaitedFor) {
+  world_.host().hold("destroy");
+  for (size_t i = 0; i < Runs::kMostTeardowns; ++i) EXPECT_TRUE(world_.begin(run({"true"})).done());
+
+  const auto one_more = world_.begin(run({"true"}));
+  EXPECT_FALSE(one_more.done());
+  world_.host().release("destroy");
+  world_.settle();
+
+  EXPECT_TRUE(one_more.done());
+  EXPECT_THAT(world_.host().ids(), IsEmpty());
+}
+
+TEST_F(RunsTest, ANameIsFreeAgainWhenTheAnswerComes) {
+  world_.host().hold("destroy");
+  CreateRequest request;
+  request.name = "mine";
+  const auto result =
+      world_.begin(world_.engine().run({}, std::move(request), command({"true"}), "", 1000));
+
+  EXPECT_FALSE(result.done());
+  world_.host().release("destroy");
+  world_.settle();
+  EXPECT_TRUE(result.done());
 }
 
 TEST_F(RunsTest, TheProgramsOwnExitCodeIsTheResult) {

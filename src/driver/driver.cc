@@ -21,4 +21,6 @@ Task<std::string> Driver::explain(SandboxSpec) {
   co_return Error(Code::unsupported, std::string(name()) + " cannot explain what it would do");
 }
 
+std::string Driver::reserve(const SandboxSpec&) { return ""; }
+
 }  // namespace atl

@@ -81,6 +81,10 @@ class Driver {
   // Makes and changes nothing. Code::unsupported where the driver decides nothing itself.
   virtual Task<std::string> explain(SandboxSpec spec);
 
+  // The id of a sandbox that was made ahead and fits, kept for a create() of this id that soon
+  // follows; "" = there is none, and any id will do.
+  virtual std::string reserve(const SandboxSpec& spec);
+
   // On failure or cancellation nothing is left behind. Where that cannot be known (a remote answer
   // was lost) the doubtful object shows up in list(), and the sweeper destroys it.
   virtual Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec) = 0;

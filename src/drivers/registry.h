@@ -18,6 +18,7 @@ namespace atl::drivers {
 struct Context {
   asio::any_io_executor executor;
   native::LauncherClient* launcher = nullptr;
+  size_t most_parked = 0;  // sandboxes of a kind that are made before anybody asks
 };
 
 struct Entry {

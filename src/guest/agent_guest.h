@@ -37,6 +37,8 @@ class AgentGuest final : public Guest {
   // Beyond Guest, for drivers.
   Task<> end_processes();
   Task<SandboxStats> stats();
+  // Makes a parked sandbox (native/parked_boxes.h) somebody's.
+  Task<> hand_over(std::map<std::string, std::string> environment);
   // Connects if need be: whether the agent answers.
   Task<> greet();
   // Ends the connection; handles that are still out fail.

@@ -315,6 +315,19 @@ Result<Error> decode_error(std::string_view body) {
                        Error(static_cast<Code>(code), std::move(message), number).with_hint(hint));
 }
 
+std::string encode(const HandOver& message) {
+  ByteWriter writer;
+  writer.pairs(message.env);
+  return std::move(writer).bytes();
+}
+
+Result<HandOver> decode_hand_over(std::string_view body) {
+  ByteReader reader(body);
+  HandOver message;
+  message.env = reader.pairs(kMostVariables);
+  return checked(reader, std::move(message));
+}
+
 std::string encode(const Path& message) {
   ByteWriter writer;
   writer.text(message.path);

@@ -142,6 +142,12 @@ Result<Stats> decode_stats(std::string_view body);
 std::string encode_error(const Error& error);
 Result<Error> decode_error(std::string_view body);
 
+struct HandOver {
+  std::map<std::string, std::string> env;
+};
+std::string encode(const HandOver& message);
+Result<HandOver> decode_hand_over(std::string_view body);
+
 struct Path {
   std::string path;
   uint32_t mode = 0;   // open_write

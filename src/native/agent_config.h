@@ -36,6 +36,7 @@ struct AgentConfig {
   uint64_t ring_bytes = 1 << 20;
   bool workspace_writable = true;
   bool dies_with_connection = false;  // the embedded engine's sandboxes end with it
+  bool parked = false;                // waits for its environment, and until then ends with it, too
   std::vector<AgentMount> mounts;
 };
 

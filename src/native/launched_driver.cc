@@ -7,9 +7,10 @@
 #include <map>
 
 #include "base/text.h"
-#include "guest/agent_guest.h"
 #include "native/host_view.h"
 #include "native/landlock.h"
+#include "native/launched_sandbox.h"
+#include "native/parked_boxes.h"
 #include "native/plan.h"
 #include "native/storage_choice.h"
 #include "net/byte_stream.h"
@@ -30,16 +31,6 @@ Result<Fd> memory_file(const std::string& bytes) {
   return fd;
 }
 
-CgroupLimits limits_of(const Resources& resources) {
-  CgroupLimits limits;
-  if (resources.memory_mb) limits.memory_bytes = static_cast<uint64_t>(*resources.memory_mb) << 20;
-  if (resources.cpu) limits.cpu_millis = static_cast<uint32_t>(*resources.cpu * 1000);
-  if (resources.cpu_weight) limits.cpu_weight = static_cast<uint32_t>(*resources.cpu_weight);
-  if (resources.sharing == Sharing::dedicated) limits.reserved_memory_bytes = limits.memory_bytes;
-  if (resources.pids) limits.pids = static_cast<uint64_t>(*resources.pids);
-  return limits;
-}
-
 // Which directory each number of a described plan stands for.
 std::string describe_directories(const SandboxSpec& spec) {
   std::vector<const HostDirectory*> directories;
@@ -54,84 +45,6 @@ std::string describe_directories(const SandboxSpec& spec) {
   return text;
 }
 
-// Which sandboxes' agents live, as far as the launcher has told, and when their time is up (zero =
-// never, or not known). Shared by the driver and its handles.
-using LiveSet = std::map<std::string, Micros>;
-
-class LaunchedSandbox final : public Sandbox {
- public:
-  LaunchedSandbox(asio::any_io_executor executor, LauncherClient& launcher, std::string id,
-                  bool boxed, std::shared_ptr<LiveSet> live, net::StreamPtr first)
-      : executor_(executor),
-        launcher_(launcher),
-        id_(std::move(id)),
-        boxed_(boxed),
-        live_(std::move(live)),
-        first_(std::move(first)),
-        guest_(executor, [this] { return open_stream(); }) {}
-
-  const std::string& id() const override { return id_; }
-  bool is_running() const override { return live_->contains(id_); }
-  guest::AgentGuest& guest() override { return guest_; }
-
-  Task<> pause() override {
-    if (!boxed_) co_return co_await Sandbox::pause();
-    co_return co_await launcher_.pause(id_);
-  }
-  Task<> resume() override {
-    if (!boxed_) co_return co_await Sandbox::resume();
-    co_return co_await launcher_.resume(id_);
-  }
-  Task<> resize(Resources resources) override {
-    if (!boxed_) co_return co_await Sandbox::resize(resources);
-    if (resources.disk_mb) {
-      co_return Error(Code::unsupported, "the disk of a running sandbox cannot be resized");
-    }
-    ResizeRequest request{id_, limits_of(resources)};
-    if (request.limits.memory_bytes > 0 && request.limits.memory_bytes < kSmallestMemory) {
-      co_return Error(Code::invalid_argument, "a sandbox needs at least 8 MiB of memory");
-    }
-    co_return co_await launcher_.resize(std::move(request));
-  }
-
-  Task<SandboxStats> stats() override { co_return co_await guest_.stats(); }
-  // The agent stays: it keeps the environment, which is stored nowhere else.
-  Task<> stop() override { co_return co_await guest_.end_processes(); }
-  Task<> recreate(SandboxSpec) override { co_return co_await guest_.end_processes(); }
-
-  Task<> renew(Micros expires_at) override {
-    RenewRequest request{id_, static_cast<uint64_t>(expires_at.count())};
-    CO_TRY_OK(co_await launcher_.renew(std::move(request)));
-    if (is_running()) (*live_)[id_] = expires_at;
-    co_return Result<>();
-  }
-
-  Task<> destroy() override {
-    live_->erase(id_);
-    // Asked first, closed afterwards: an agent that ends with its connection must not look as if it
-    // had died.
-    auto destroyed = co_await launcher_.destroy(id_);
-    guest_.close();
-    co_return destroyed;
-  }
-
- private:
-  Task<net::StreamPtr> open_stream() {
-    if (first_) co_return std::move(first_);
-    if (!is_running()) co_return Error(Code::unavailable, "sandbox " + id_ + " has ended");
-    CO_TRY(auto socket, co_await launcher_.connect(id_));
-    co_return net::adopt_socket(executor_, std::move(socket));
-  }
-
-  asio::any_io_executor executor_;
-  LauncherClient& launcher_;
-  const std::string id_;
-  const bool boxed_;
-  std::shared_ptr<LiveSet> live_;
-  net::StreamPtr first_;
-  guest::AgentGuest guest_;
-};
-
 class LaunchedDriver final : public Driver {
  public:
   LaunchedDriver(asio::any_io_executor executor, LauncherClient& launcher,
@@ -139,6 +52,11 @@ class LaunchedDriver final : public Driver {
       : executor_(std::move(executor)), launcher_(launcher), options_(std::move(options)) {
     options_.capabilities.direct_stdio = true;
     launcher_.subscribe([this](const EndedEvent& event) { on_event(event); });
+    parked_ = ParkedBoxes::create(executor_, system_clock(),
+                                  is_box() && !launcher_.is_embedded() ? options_.most_parked : 0,
+                                  [this](std::string id, BoxRequest request) {
+                                    return make_parked(std::move(id), std::move(request));
+                                  });
   }
 
   std::string_view name() const override { return options_.name; }
@@ -185,6 +103,7 @@ class LaunchedDriver final : public Driver {
       can.not_protected.push_back(
           "files live in memory, however large the disk: there is no storage pool, " + no_pool);
     }
+    parked_->expect(make_box_request(SandboxSpec()));
     co_return can;
   }
 
@@ -200,16 +119,72 @@ class LaunchedDriver final : public Driver {
         describe_directories(spec);
   }
 
+  std::string reserve(const SandboxSpec& spec) override {
+    if (!is_box() || spec.root || spec.workspace || !spec.mounts.empty()) return "";
+    return parked_->reserve(make_box_request(spec));
+  }
+
   Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec) override {
+    if (auto parked = parked_->take(spec.id)) {
+      // We have made them all ourselves.
+      auto* const ours = static_cast<LaunchedSandbox*>(parked.get());
+      auto handed = co_await hand_over(ours, spec.env, spec.expires_at);
+      parked_->refill();
+      if (handed) co_return std::move(parked);
+      // It has died meanwhile; the id is as good for another one.
+      CO_TRY_OK(co_await parked->destroy());
+    }
     CO_TRY(auto config, is_box() ? make_box_config(spec) : make_config(spec));
+    std::optional<BoxRequest> box;
+    if (is_box()) box = make_box_request(spec);
+    auto sandbox = co_await make(std::move(spec), std::move(box), std::move(config));
+    parked_->refill();
+    if (!sandbox) co_return std::move(sandbox).error();
+    co_return std::unique_ptr<Sandbox>(std::move(*sandbox));
+  }
+  Task<std::unique_ptr<Sandbox>> attach(std::string id) override {
+    CO_TRY(auto socket, co_await launcher_.connect(id));
+    CO_TRY(auto stream, net::adopt_socket(executor_, std::move(socket)));
+    auto sandbox = std::make_unique<LaunchedSandbox>(executor_, launcher_, id, is_box(), live_,
+                                                     std::move(stream));
+    CO_TRY_OK(co_await sandbox->guest().greet());
+    live_->try_emplace(id);
+    co_return std::move(sandbox);
+  }
+
+  Task<std::vector<std::string>> list() override {
+    const LiveSet before = *live_;
+    CO_TRY(auto rows, co_await launcher_.list());
+    std::vector<std::string> ids;
+    for (auto& row : rows) {
+      if (row.driver == options_.name && !parked_->owns(row.id)) ids.push_back(std::move(row.id));
+    }
+    // One that ended while the launcher itself was dead was never told of.
+    for (const auto& [id, expires_at] : before) {
+      if (std::ranges::find(ids, id) != ids.end() || parked_->owns(id)) continue;
+      const bool was_due = expires_at.count() > 0 && expires_at <= system_clock().boot();
+      on_event({id, was_due ? EndCause::expiry : EndCause::death});
+    }
+    CO_TRY_OK(co_await parked_->trim());
+    co_return ids;
+  }
+
+  Task<> destroy_orphan(std::string id) override {
+    co_return co_await launcher_.destroy(std::move(id));
+  }
+
+ private:
+  bool is_box() const { return options_.confinement == Confinement::box; }
+
+  Task<std::unique_ptr<LaunchedSandbox>> make(SandboxSpec spec, std::optional<BoxRequest> box,
+                                              AgentConfig config) {
     CO_TRY(auto config_file, memory_file(encode(config)));
     LaunchRequest request{spec.id,
                           options_.name,
                           static_cast<uint64_t>(spec.expires_at.count()),
                           spec.workspace.has_value(),
                           static_cast<uint32_t>(spec.mounts.size()),
-                          {}};
-    if (is_box()) request.box = make_box_request(spec);
+                          std::move(box)};
     std::vector<Fd> directories;
     if (spec.root) directories.push_back(std::move(spec.root->directory));
     if (spec.workspace) directories.push_back(std::move(spec.workspace->directory));
@@ -230,38 +205,21 @@ class LaunchedDriver final : public Driver {
     co_return std::move(sandbox);
   }
 
-  Task<std::unique_ptr<Sandbox>> attach(std::string id) override {
-    CO_TRY(auto socket, co_await launcher_.connect(id));
-    CO_TRY(auto stream, net::adopt_socket(executor_, std::move(socket)));
-    auto sandbox = std::make_unique<LaunchedSandbox>(executor_, launcher_, id, is_box(), live_,
-                                                     std::move(stream));
-    CO_TRY_OK(co_await sandbox->guest().greet());
-    live_->try_emplace(id);
-    co_return std::move(sandbox);
+  Task<std::unique_ptr<Sandbox>> make_parked(std::string id, BoxRequest request) {
+    SandboxSpec spec;
+    spec.id = std::move(id);
+    CO_TRY(auto config, make_box_config(spec));
+    config.parked = true;
+    CO_TRY(auto box, co_await make(std::move(spec), std::move(request), std::move(config)));
+    co_return std::unique_ptr<Sandbox>(std::move(box));
   }
 
-  Task<std::vector<std::string>> list() override {
-    const LiveSet before = *live_;
-    CO_TRY(auto rows, co_await launcher_.list());
-    std::vector<std::string> ids;
-    for (auto& row : rows) {
-      if (row.driver == options_.name) ids.push_back(std::move(row.id));
-    }
-    // One that ended while the launcher itself was dead was never told of.
-    for (const auto& [id, expires_at] : before) {
-      if (std::ranges::find(ids, id) != ids.end()) continue;
-      const bool was_due = expires_at.count() > 0 && expires_at <= system_clock().boot();
-      on_event({id, was_due ? EndCause::expiry : EndCause::death});
-    }
-    co_return ids;
+  // Gives a parked sandbox what it was not told when it was made.
+  static Task<> hand_over(LaunchedSandbox* sandbox, std::map<std::string, std::string> environment,
+                          Micros expires_at) {
+    CO_TRY_OK(co_await sandbox->renew(expires_at));
+    co_return co_await sandbox->guest().hand_over(std::move(environment));
   }
-
-  Task<> destroy_orphan(std::string id) override {
-    co_return co_await launcher_.destroy(std::move(id));
-  }
-
- private:
-  bool is_box() const { return options_.confinement == Confinement::box; }
 
   Result<AgentConfig> make_box_config(const SandboxSpec& spec) const {
     AgentConfig config;
@@ -382,7 +340,9 @@ class LaunchedDriver final : public Driver {
 
   void on_event(const EndedEvent& event) {
     // Another driver's, or one that is being destroyed on request.
-    if (live_->erase(event.id) == 0 || listener_ == nullptr) return;
+    if (live_->erase(event.id) == 0) return;
+    if (parked_->owns(event.id)) return parked_->forget(event.id);
+    if (listener_ == nullptr) return;
     listener_->on_ended(event.id,
                         event.cause == EndCause::expiry ? EndedBy::expiry : EndedBy::death);
   }
@@ -391,6 +351,7 @@ class LaunchedDriver final : public Driver {
   LauncherClient& launcher_;
   LaunchedDriverOptions options_;
   std::shared_ptr<LiveSet> live_ = std::make_shared<LiveSet>();
+  std::shared_ptr<ParkedBoxes> parked_;
 };
 
 }  // namespace

@@ -17,6 +17,8 @@ struct LaunchedDriverOptions {
   Capabilities capabilities;
   // For Confinement::box: whether it is the launcher with root's rights, or the one without.
   bool rootless = false;
+  // How many sandboxes of a kind wait to be taken at most, see parked_boxes.h.
+  size_t most_parked = 0;
 };
 
 // What `native` and `rootless` have in common; what cgroups give is asked of the host when probed.

@@ -43,6 +43,8 @@ enum class Storage : uint8_t {
 struct BoxDirectory {
   std::string guest_path;
   ShownAs shown = ShownAs::ro;
+
+  friend bool operator==(const BoxDirectory&, const BoxDirectory&) = default;
 };
 
 // What a driver asks the launcher for. Zero = the default below.
@@ -60,6 +62,8 @@ struct BoxRequest {
   bool has_root = false;       // a root directory of the caller's instead of the host's system
   bool has_workspace = false;  // the first of `directories` is the workspace
   std::vector<BoxDirectory> directories;
+
+  friend bool operator==(const BoxRequest&, const BoxRequest&) = default;
 };
 
 constexpr uint64_t kSmallestMemory = 8ULL << 20;

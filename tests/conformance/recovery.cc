@@ -81,7 +81,12 @@ void kill_launcher(DriverWorld& world) {
     stop_case("the launcher is not there to be killed", Where::current());
   const auto is_gone = [&] {
     const auto found = os::find_process(*pid);
-    return !found || found->state == 'Z';
+    if (!found) return true;
+    // Its descriptors are open until its last thread has ended.
+    const std::filesystem::path threads = "/proc/" + std::to_string(*pid) + "/task";
+    std::error_code none;
+    return found->state == 'Z' &&
+           std::distance(std::filesystem::directory_iterator(threads, none), {}) <= 1;
   };
   if (!world.eventually(is_gone)) stop_case("the launcher does not die", Where::current());
 }

@@ -6,9 +6,14 @@ import unittest
 from live import Daemon, census, descriptors_of, wait_until
 
 
+MOST_PARKED = 64
+
+
 class Leaks(unittest.TestCase):
+    """Without sandboxes that are made ahead, so that what is there can be compared exactly."""
+
     def setUp(self):
-        self.daemon = Daemon().start()
+        self.daemon = Daemon(arguments=("--parked", "0")).start()
 
     def tearDown(self):
         self.daemon.end()  # asserts that nothing is left
@@ -48,6 +53,23 @@ class Leaks(unittest.TestCase):
     @staticmethod
     def settled(pid):
         return descriptors_of(pid) + 2  # connections that are just closing
+
+
+class ParkedLeaks(unittest.TestCase):
+    """What waits to be taken is bounded, and gone with the daemon."""
+
+    def test_runs_and_pairs(self):
+        daemon = Daemon().start()
+        for number in range(150):
+            argv = (["true"], ["sh", "-c", "sleep 100 & setsid sleep 100 & true"])[number % 2]
+            answer = daemon.call("POST", "/v1/runs", {"sandbox": {"driver": "native"}, "exec": {"argv": argv}})
+            self.assertEqual((answer.status, answer.json["exit_code"]), (200, 0), answer)
+            box = daemon.create(driver="native")
+            self.assertEqual(daemon.call("DELETE", f"/v1/sandboxes/{box}").status, 204)
+        boxes = os.path.join(daemon.state, "run", "box")
+        wait_until(lambda: len(os.listdir(boxes)) <= MOST_PARKED, "what is left is what waits to be taken")
+        daemon.made |= set(os.listdir(boxes))
+        daemon.end()  # asserts that nothing is left
 
 
 if __name__ == "__main__":

@@ -85,7 +85,8 @@ class Soak:
     """What both sizes do. Where others are at work beside us, only what is ours is counted."""
 
     def setUp(self):
-        self.daemon = Daemon().start()
+        # None are made ahead, so that what is there can be compared exactly.
+        self.daemon = Daemon(arguments=("--parked", "0")).start()
         self.addCleanup(self.daemon.end)  # asserts that nothing is left
 
     def counts(self):

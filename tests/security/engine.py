@@ -95,7 +95,8 @@ class Engine:
         self.place = f"atoll-swap-{host.token}"  # what the file API is asked for is in there
         self.environment = {"ATOLL_LIBEXEC": weakened(host, libexec, without) if without else os.path.abspath(libexec)}
         self.boxes = []
-        self.daemon = Daemon(atoll=atoll)
+        # Sandboxes without a network namespace share names that each has for itself, so only one may be there at a time.
+        self.daemon = Daemon(atoll=atoll, arguments=("--parked", "0") if without else ())
         if user is not None:
             os.chown(self.daemon.directory, user, user)
             self.popen = {"user": user, "group": user, "extra_groups": []}

@@ -7,6 +7,7 @@ namespace atl::drivers {
 std::unique_ptr<Driver> make_native_driver(const Context& context) {
   auto options = native::box_options("native");
   options.capabilities.users = true;
+  options.most_parked = context.most_parked;
   return native::make_launched_driver(context.executor, *context.launcher, std::move(options));
 }
 

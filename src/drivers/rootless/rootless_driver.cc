@@ -11,6 +11,7 @@ std::unique_ptr<Driver> make_rootless_driver(const Context& context) {
   open.emplace_back("outside, every sandbox has the caller's own user id");
   open.emplace_back(
       "the agent has the same user id as the commands, so what it says about them is not attested");
+  options.most_parked = context.most_parked;
   return native::make_launched_driver(context.executor, *context.launcher, std::move(options));
 }
 

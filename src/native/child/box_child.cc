@@ -285,7 +285,9 @@ ATOLL_IN_CHILD int child_main(void* argument) {
 
   if (launch.user_namespace >= 0) {
     if (setns(launch.user_namespace, CLONE_NEWUSER) != 0) fail(launch, BoxStage::user_namespace);
-    if (setgroups(0, nullptr) != 0 || setresgid(0, 0, 0) != 0 || setresuid(0, 0, 0) != 0) {
+    // By system call: the library's functions would tell every thread of the launcher to follow.
+    if (syscall(SYS_setgroups, 0, nullptr) != 0 || syscall(SYS_setresgid, 0, 0, 0) != 0 ||
+        syscall(SYS_setresuid, 0, 0, 0) != 0) {
       fail(launch, BoxStage::identity);
     }
   }

@@ -198,139 +198,158 @@ Result<std::vector<Fd>> BoxMaker::detach(const BoxOrder& order, const IdRange& i
   return trees;
 }
 
-Result<MadeBox> BoxMaker::make(BoxOrder order) {
+Result<std::unique_ptr<BoxInMaking>> BoxMaker::begin(BoxOrder order) {
   if (!support_.available) {
     return Error(Code::unavailable, support_.reason).with_hint(support_.hint);
   }
   TRY_OK(open_once());
   const auto authority = support_.rootless ? Authority::rootless : Authority::root;
-  TRY(const auto plan,
-      make_plan(order.id, order.request, view_host(), authority, cgroups_, without_));
-
-  MadeBox box;
-  BoxLaunch launch;
-  launch.plan = &plan;
-  launch.program = order.program;
+  auto made = std::make_unique<BoxInMaking>();
+  BoxInMaking& making = *made;
+  making.order = std::move(order);
+  TRY(making.plan,
+      make_plan(making.order.id, making.order.request, view_host(), authority, cgroups_, without_));
+  BoxLaunch& launch = making.launch;
+  launch.plan = &making.plan;
+  launch.program = making.order.program;
   launch.outer_user = geteuid();
   launch.outer_group = getegid();
-
-  Fd name_space;
   if (authority == Authority::root) {
     uint32_t hint = 0;
     while (slots_.contains(hint)) ++hint;
-    TRY(box.ids, take_id_range(id_directory_, hint));
+    TRY(making.box.ids, take_id_range(id_directory_, hint));
     if (!without_.has(Layer::user_namespace)) {
-      TRY(name_space,
-          make_user_namespace({0, box.ids.base(), kIdsPerBox}, {0, box.ids.base(), kIdsPerBox},
-                              box.ids.base(), FurtherNamespaces::none));
-      launch.user_namespace = name_space.get();
-      launch.first_id = box.ids.base();
+      const uint32_t base = making.box.ids.base();
+      TRY(making.name_space, make_user_namespace({0, base, kIdsPerBox}, {0, base, kIdsPerBox}, base,
+                                                 FurtherNamespaces::none));
+      launch.user_namespace = making.name_space.get();
+      launch.first_id = base;
     }
   }
+  TRY_OK(gather_trees(making));
+  if (!without_.has(Layer::landlock)) {
+    TRY(making.landlock, LandlockRules::create(LandlockTcp::leave));
+    launch.landlock = making.landlock->descriptor();
+    launch.landlock_abi = making.landlock->abi();
+  }
+  // Without root's rights the agent is who we are, and nothing can be given to anybody else.
+  making.agent_outside = support_.rootless ? geteuid() : launch.first_id;
+  if (making.order.request.dedicated_cpus > 0) {
+    TRY(const auto taken, processors_.take(making.order.id, making.order.request.dedicated_cpus));
+    making.box.processors = to_text(taken);
+  }
+  auto prepared = [&]() -> Result<> {
+    if (making.plan.cgroup_version != CgroupVersion::none) {
+      TRY(making.box.cgroups, BoxCgroups::create(cgroups_, making.order.id, making.agent_outside));
+    }
+    return prepare_launch(making);
+  }();
+  if (!prepared) {
+    give_up(making);
+    return std::move(prepared).error();
+  }
+  if (making.box.ids.lock) slots_.insert(making.box.ids.slot);
+  return made;
+}
 
-  std::vector<Fd> detached;
-  std::vector<std::string> paths;
-  std::vector<BoxTree> trees;
-  if (authority == Authority::root) {
-    TRY(detached, detach(order, box.ids, name_space));
-    for (const auto& tree : detached) trees.push_back({tree.get(), nullptr, 0, 0});
+Result<> BoxMaker::gather_trees(BoxInMaking& making) {
+  const BoxOrder& order = making.order;
+  if (!support_.rootless) {
+    TRY(making.detached, detach(order, making.box.ids, making.name_space));
+    for (const auto& tree : making.detached) making.trees.push_back({tree.get(), nullptr, 0, 0});
   } else {
     for (const auto& directory : order.directories) {
       TRY(auto path, os::path_of(directory.get()));
-      paths.push_back(std::move(path));
+      making.paths.push_back(std::move(path));
     }
-    for (size_t i = 0; i < paths.size(); ++i) {
+    for (size_t i = 0; i < making.paths.size(); ++i) {
       struct stat info{};
       if (fstat(order.directories[i].get(), &info) != 0) return os_error("looking at a directory");
-      trees.push_back({-1, paths[i].c_str(), info.st_dev, info.st_ino});
+      making.trees.push_back({-1, making.paths[i].c_str(), info.st_dev, info.st_ino});
     }
   }
-  if (plan.storage == Storage::pool) {
-    TRY(auto store, pool_.create(order.id, plan.disk_bytes));
-    box.pool_bytes = plan.disk_bytes;
-    if (name_space) TRY_OK(idmap(store.get(), name_space, "(the storage pool)"));
-    trees.push_back({store.get(), nullptr, 0, 0});
-    detached.push_back(std::move(store));
+  if (making.plan.storage == Storage::pool) {
+    TRY(auto store, pool_.create(order.id, making.plan.disk_bytes));
+    making.box.pool_bytes = making.plan.disk_bytes;
+    if (making.name_space) TRY_OK(idmap(store.get(), making.name_space, "(the storage pool)"));
+    making.trees.push_back({store.get(), nullptr, 0, 0});
+    making.detached.push_back(std::move(store));
   }
-  launch.trees = trees.data();
-  launch.tree_count = trees.size();
+  making.launch.trees = making.trees.data();
+  making.launch.tree_count = making.trees.size();
+  return {};
+}
 
-  std::optional<LandlockRules> landlock;
-  if (!without_.has(Layer::landlock)) {
-    TRY(landlock, LandlockRules::create(LandlockTcp::leave));
-    launch.landlock = landlock->descriptor();
-    launch.landlock_abi = landlock->abi();
+Result<> BoxMaker::prepare_launch(BoxInMaking& making) {
+  BoxLaunch& launch = making.launch;
+  MadeBox& box = making.box;
+  const BoxOrder& order = making.order;
+  BoxFacts facts = facts_of(making.plan);
+  making.joins.clear();
+  making.work.clear();
+  if (box.cgroups) {
+    TRY(making.processors, processors_.join(order.id));
+    if (making.processors) making.joins.push_back(making.processors.get());
   }
+  for (const auto& join : box.cgroups.joins()) making.joins.push_back(join.get());
+  for (const auto& group : box.cgroups.work()) {
+    making.work.push_back(group.directory.get());
+    facts.work_roles.push_back(group.roles);
+  }
+  facts.has_id_lock = static_cast<bool>(box.ids.lock);
+  TRY(making.token, told_pipe(order.token, facts));
+  making.given = {order.connection.get(), order.listener.get(), order.config.get(),
+                  making.token.get()};
+  if (box.ids.lock) making.given.push_back(box.ids.lock.get());
+  making.given.insert(making.given.end(), making.work.begin(), making.work.end());
+  making.hand_down = "+memory +pids";
+  if (making.plan.cgroup.cpu_millis > 0 || making.plan.cgroup.cpu_weight > 0 ||
+      (cgroups_.roles() & kRoleCpu) != 0) {
+    making.hand_down += " +cpu";
+  }
+  launch.given = making.given.data();
+  launch.given_count = making.given.size();
+  launch.joins = making.joins.data();
+  launch.join_count = making.joins.size();
+  launch.hand_down = box.cgroups.hand_down() ? box.cgroups.hand_down().get() : -1;
+  launch.hand_down_text = making.hand_down.c_str();
+  launch.work_groups = making.work.data();
+  launch.work_group_count = making.work.size();
+  launch.failed_at = BoxStage::none;
+  return {};
+}
 
-  // Without root's rights the agent is who we are, and nothing can be given to anybody else.
-  const uid_t agent_outside = support_.rootless ? geteuid() : launch.first_id;
-  if (order.request.dedicated_cpus > 0) {
-    TRY(const auto taken, processors_.take(order.id, order.request.dedicated_cpus));
-    box.processors = to_text(taken);
-  }
-  if (plan.cgroup_version != CgroupVersion::none) {
-    TRY(box.cgroups, BoxCgroups::create(cgroups_, order.id, agent_outside));
-  }
-  const auto start = [&]() -> Result<> {
-    Fd processors;
-    if (box.cgroups) {
-      TRY(processors, processors_.join(order.id));
-    }
-    BoxFacts facts = facts_of(plan);
-    std::vector<int> joins;
-    if (processors) joins.push_back(processors.get());
-    for (const auto& join : box.cgroups.joins()) joins.push_back(join.get());
-    std::vector<int> work;
-    for (const auto& group : box.cgroups.work()) {
-      work.push_back(group.directory.get());
-      facts.work_roles.push_back(group.roles);
-    }
-    facts.has_id_lock = static_cast<bool>(box.ids.lock);
-    TRY(const auto token, told_pipe(order.token, facts));
-    std::vector<int> given{order.connection, order.listener, order.config, token.get()};
-    if (box.ids.lock) given.push_back(box.ids.lock.get());
-    given.insert(given.end(), work.begin(), work.end());
-
-    std::string hand_down = "+memory +pids";
-    if (plan.cgroup.cpu_millis > 0 || plan.cgroup.cpu_weight > 0 ||
-        (cgroups_.roles() & kRoleCpu) != 0) {
-      hand_down += " +cpu";
-    }
-    launch.given = given.data();
-    launch.given_count = given.size();
-    launch.joins = joins.data();
-    launch.join_count = joins.size();
-    launch.hand_down = box.cgroups.hand_down() ? box.cgroups.hand_down().get() : -1;
-    launch.hand_down_text = hand_down.c_str();
-    launch.work_groups = work.data();
-    launch.work_group_count = work.size();
-    launch.failed_at = BoxStage::none;
-    TRY(box.agent, start_box(launch));
+Result<bool> BoxMaker::end(BoxInMaking& making, Result<StartedAgent> started) {
+  MadeBox& box = making.box;
+  const auto settle = [&]() -> Result<> {
+    TRY(box.agent, std::move(started));
     // No command can run yet: the way to the agent is not open to anybody before we answer.
-    if (box.cgroups) {
-      TRY_OK(box.cgroups.finish(agent_outside));
-      TRY_OK(box.cgroups.set_limits(plan.cgroup));
-      TRY_OK(processors_.pin(order.id));
-    }
-    return {};
+    if (!box.cgroups) return {};
+    TRY_OK(box.cgroups.finish(making.agent_outside));
+    TRY_OK(box.cgroups.set_limits(making.plan.cgroup));
+    return processors_.pin(making.order.id);
   };
-  auto started = start();
+  auto settled = settle();
+  if (settled) return false;
   // Who shares processors joins a group of all launchers. One of them that leaves removes it if
   // nobody is in it, which may be before we open it, or before our child joins it.
-  const auto is_gone = [](int error) { return error == ENODEV || error == ENOENT; };
-  for (int i = 1; i < kAttempts && !started && is_gone(started.error().os_errno()); ++i)
-    started = start();
-  if (!started) {
-    if (box.agent.pidfd) {
-      static_cast<void>(os::send_signal(box.agent.pidfd, SIGKILL));
-      waitpid(box.agent.pid, nullptr, 0);
-    }
-    static_cast<void>(box.cgroups.remove());
-    processors_.give_back(order.id);
-    return std::move(started).error();
+  const int error = settled.error().os_errno();
+  if (!box.agent.pidfd && (error == ENODEV || error == ENOENT) && ++making.attempts < kAttempts) {
+    settled = prepare_launch(making);
+    if (settled) return true;
   }
-  if (box.ids.lock) slots_.insert(box.ids.slot);
-  return box;
+  give_up(making);
+  return std::move(settled).error();
+}
+
+void BoxMaker::give_up(BoxInMaking& making) {
+  MadeBox& box = making.box;
+  if (box.agent.pidfd) {
+    static_cast<void>(os::send_signal(box.agent.pidfd, SIGKILL));
+    waitpid(box.agent.pid, nullptr, 0);
+  }
+  static_cast<void>(box.cgroups.remove());
+  static_cast<void>(release(making.order.id, box.ids));
 }
 
 }  // namespace atl::native

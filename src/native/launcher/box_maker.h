@@ -14,7 +14,9 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "native/cgroup.h"
+#include "native/child/box_child.h"
 #include "native/id_range.h"
+#include "native/landlock.h"
 #include "native/launcher/agent_process.h"
 #include "native/launcher/record.h"
 #include "native/launcher/storage_pool.h"
@@ -39,10 +41,26 @@ struct BoxOrder {
   std::vector<Fd> directories;  // [root], then one for each of request.directories
   Identity client;              // on whose behalf
   int program = -1;
-  int connection = -1;
-  int listener = -1;
-  int config = -1;
+  Fd connection, listener, config;  // the agent's
   std::string token;
+};
+
+// A sandbox on its way: everything that its launch points at.
+struct BoxInMaking {
+  BoxOrder order;
+  Plan plan;
+  MadeBox box;
+  BoxLaunch launch;
+  uid_t agent_outside = 0;
+  Fd name_space;
+  std::vector<Fd> detached;
+  std::vector<std::string> paths;
+  std::vector<BoxTree> trees;
+  std::optional<LandlockRules> landlock;
+  Fd processors, token;
+  std::vector<int> joins, work, given;
+  std::string hand_down;
+  int attempts = 0;
 };
 
 class BoxMaker final {
@@ -55,7 +73,10 @@ class BoxMaker final {
   LayerSet without() const { return without_; }
   // Has to be open before a sandbox is made that asks for it.
   StoragePool& pool() { return pool_; }
-  Result<MadeBox> make(BoxOrder order);
+  // Everything up to the start of `launch`, which takes its time and needs nothing of ours.
+  Result<std::unique_ptr<BoxInMaking>> begin(BoxOrder order);
+  // Once it has been started. True: it was in vain for a reason that has passed, start it again.
+  Result<bool> end(BoxInMaking& making, Result<StartedAgent> started);
   // Everything that a sandbox held but its cgroups.
   Result<> release(const std::string& id, IdRange& ids);
   void adopt(const Record& record);
@@ -66,6 +87,9 @@ class BoxMaker final {
  private:
   BoxMaker(CgroupSlice cgroups, LayerSet without);
   Result<> open_once();
+  Result<> gather_trees(BoxInMaking& making);
+  Result<> prepare_launch(BoxInMaking& making);
+  void give_up(BoxInMaking& making);
   Result<std::vector<Fd>> detach(const BoxOrder& order, const IdRange& ids, const Fd& own);
 
   CgroupSlice cgroups_;

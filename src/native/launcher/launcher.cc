@@ -14,12 +14,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 
 #include "base/ids.h"
 #include "native/agent_places.h"
 #include "native/box_facts.h"
 #include "native/launcher/box_maker.h"
+#include "native/launcher/launcher_internal.h"
 #include "native/launcher/leftovers.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -28,42 +28,12 @@
 namespace atl::native {
 namespace {
 
-constexpr size_t kMostBoxes = 20'000;
 constexpr size_t kMostClients = 16;
 constexpr auto kEndingPatience = std::chrono::seconds(5);
 constexpr auto kStartPatience = std::chrono::seconds(30);  // for the first client to come
 constexpr auto kIdlePatience = std::chrono::seconds(1);
-constexpr auto kPoolPatience = std::chrono::seconds(30);
-
-constexpr const char* kAgentSocket = "agent.sock";
-constexpr const char* kWork = "work";
-constexpr const char* kTemporary = "tmp";
-
-Micros now() { return system_clock().boot(); }
-
-void log(const std::string& message) {
-  std::fprintf(stderr, "atoll-launcher: %s\n", message.c_str());
-}
 
 }  // namespace
-
-struct Launcher::Box {
-  struct Waiter {
-    Client* client;
-    uint32_t request;
-  };
-
-  Record record;
-  Fd directory;
-  Fd pidfd;
-  BoxCgroups cgroups;
-  IdRange ids;
-  bool is_child = false;
-  bool ending = false;
-  bool expired = false;
-  Micros kill_at{0};
-  std::vector<Waiter> waiters;  // for its complete end
-};
 
 Launcher::Launcher(LauncherOptions options, os::Poller poller, std::string boot_id)
     : options_(std::move(options)),
@@ -81,6 +51,9 @@ Result<std::unique_ptr<Launcher>> Launcher::create(LauncherOptions options) {
   std::unique_ptr<Launcher> launcher(
       new Launcher(std::move(options), std::move(poller), std::move(boot)));
   TRY(launcher->maker_, BoxMaker::create());
+  TRY(launcher->starter_, BoxStarter::create());
+  TRY_OK(launcher->poller_.add(launcher->starter_->done(), EPOLLIN,
+                               [raw = launcher.get()](uint32_t) { raw->on_started(); }));
   if (launcher->options_.life == LauncherLife::kept) TRY_OK(launcher->wait_for_predecessor());
   TRY_OK(launcher->open_run_directory());
   TRY_OK(launcher->watch_signals());
@@ -322,167 +295,6 @@ Result<> Launcher::handle(Client& client, const Packet& packet, std::vector<Fd> 
   }
 }
 
-Result<> Launcher::create_box(Client& client, uint32_t request, const LaunchRequest& launch,
-                              std::vector<Fd> descriptors) {
-  if (!is_sandbox_id(launch.id)) return Error(Code::invalid_argument, "a malformed sandbox id");
-  if (launch.driver.empty() || launch.driver.size() > 32)
-    return Error(Code::invalid_argument, "a malformed driver name");
-  if (boxes_.contains(launch.id))
-    return Error(Code::already_exists, "sandbox " + launch.id + " exists");
-  if (boxes_.size() >= kMostBoxes)
-    return Error(Code::resource_exhausted, "too many sandboxes on this host");
-  const size_t expected = launch.box
-                              ? 1 + (launch.box->has_root ? 1 : 0) + launch.box->directories.size()
-                              : 1 + (launch.has_workspace ? 1 : 0) + launch.mounts;
-  if (launch.mounts > kMostMounts || descriptors.size() != expected) {
-    return Error(Code::invalid_argument, "the descriptors do not fit the request");
-  }
-  for (size_t i = 1; i < descriptors.size(); ++i) {
-    struct stat info{};
-    if (fstat(descriptors[i].get(), &info) != 0 || !S_ISDIR(info.st_mode)) {
-      return Error(Code::invalid_argument, "a mount is not a directory");
-    }
-  }
-
-  if (launch.box && launch.box->storage == Storage::pool && !maker_->pool().is_open()) {
-    TRY_OK(start_pool());
-    waiting_.push_back({&client, request, launch, std::move(descriptors)});
-    return {};
-  }
-
-  TRY_OK(os::make_directory(boxes_directory_.get(), launch.id, 0711));
-  const auto make = [&]() -> Result<> {
-    auto box = std::make_unique<Box>();
-    TRY(box->directory,
-        os::open_at(boxes_directory_.get(), launch.id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    const int directory = box->directory.get();
-    TRY(auto listener, os::listen_at(directory, kAgentSocket, os::SocketKind::stream, 0600));
-    TRY(auto ends, os::socket_pair(os::SocketKind::stream));
-    box->record = {
-        launch.id,
-        launch.driver,
-        boot_id_,
-        0,
-        0,
-        random_token(),
-        Micros(static_cast<int64_t>(std::min<uint64_t>(launch.expires_at_us, INT64_MAX))),
-        launch.box.has_value()};
-    StartedAgent agent;
-    if (launch.box) {
-      BoxOrder order{launch.id, *launch.box, {}, client.peer, options_.program.get()};
-      order.connection = ends.second.get();
-      order.listener = listener.get();
-      order.config = descriptors[0].get();
-      order.token = box->record.token;
-      for (size_t i = 1; i < expected; ++i) order.directories.push_back(std::move(descriptors[i]));
-      TRY(auto made, maker_->make(std::move(order)));
-      agent = std::move(made.agent);
-      box->cgroups = std::move(made.cgroups);
-      box->ids = std::move(made.ids);
-      box->record.processors = std::move(made.processors);
-      box->record.pool_bytes = made.pool_bytes;
-    } else {
-      TRY(agent, start_plain(*box, launch, descriptors, ends.second.get(), listener.get()));
-    }
-    box->record.pid = agent.pid;
-    box->pidfd = std::move(agent.pidfd);
-    box->is_child = true;
-    const auto stat = os::find_process(agent.pid);
-    box->record.start_ticks = stat ? stat->start_ticks : 0;
-    const std::string id = launch.id;
-    auto watched =
-        poller_.add(box->pidfd.get(), EPOLLIN, [this, id](uint32_t) { on_agent_ended(id); });
-    auto saved = watched ? save_record(directory, box->record) : watched;
-    if (!saved) {
-      if (watched) poller_.remove(box->pidfd.get());
-      static_cast<void>(os::send_signal(box->pidfd, SIGKILL));
-      waitpid(agent.pid, nullptr, 0);
-      static_cast<void>(box->cgroups.remove());
-      static_cast<void>(maker_->release(id, box->ids));
-      return saved;
-    }
-    boxes_[id] = std::move(box);
-    answer(client, request, Operation::ok, {}, ends.first.get());
-    return {};
-  };
-  auto made = make();
-  if (!made) {
-    static_cast<void>(maker_->pool().remove(launch.id));
-    remove_directory(launch.id);
-  }
-  return made;
-}
-
-Result<> Launcher::start_pool() {
-  if (pool_answer_) return {};
-  TRY(auto worker, start_pool_worker(options_.pool_program.get()));
-  pool_worker_ = worker.pid;
-  pool_answer_ = std::move(worker.answer);
-  workers_[pool_worker_] = "";
-  pool_deadline_ = now() + kPoolPatience;
-  return poller_.add(pool_answer_.get(), EPOLLIN, [this](uint32_t) { on_pool_answer(); });
-}
-
-// Also when there is none: the worker has died, or its time is up.
-void Launcher::on_pool_answer() {
-  std::array<char, 4096> buffer;
-  auto received = os::receive_some(pool_answer_.get(), buffer);
-  poller_.remove(pool_answer_.get());
-  pool_answer_.close();
-  if (workers_.contains(pool_worker_)) kill(pool_worker_, SIGKILL);
-  auto opened = received ? maker_->pool().open({buffer.data(), received->bytes},
-                                               std::move(received->descriptors))
-                         : Error(Code::deadline_exceeded, "opening the storage pool takes too long")
-                               .with_hint("is the host's disk in order? dmesg tells");
-  if (!opened) log(opened.error().message());
-  for (auto& one : std::exchange(waiting_, {})) {
-    auto made = opened
-                    ? create_box(*one.client, one.request, one.launch, std::move(one.descriptors))
-                    : opened;
-    if (!made)
-      answer(*one.client, one.request, Operation::error, encode_launcher_error(made.error()));
-  }
-}
-
-// Those that wait to become this sandbox; "" = all.
-void Launcher::drop_waiting(const std::string& id) {
-  std::erase_if(waiting_, [&](const Waiting& one) {
-    if (!id.empty() && one.launch.id != id) return false;
-    const Error ended(Code::cancelled, "the sandbox was ended before it was made");
-    answer(*one.client, one.request, Operation::error, encode_launcher_error(ended));
-    return true;
-  });
-}
-
-// An agent on the host itself, confined as far as it confines its commands.
-Result<StartedAgent> Launcher::start_plain(Box& box, const LaunchRequest& launch,
-                                           std::vector<Fd>& descriptors, int connection,
-                                           int listener) {
-  const int directory = box.directory.get();
-  for (const char* name : {kWork, kTemporary}) {
-    TRY_OK(os::make_directory(directory, name, 0700));
-    if (geteuid() == 0 && options_.identity.uid != 0 &&
-        fchownat(directory, name, options_.identity.uid, options_.identity.gid,
-                 AT_SYMLINK_NOFOLLOW) != 0) {
-      return os_error("handing over the workspace");
-    }
-  }
-  Fd workspace;
-  if (launch.has_workspace) {
-    workspace = std::move(descriptors[1]);
-  } else {
-    TRY(workspace, os::open_at(directory, kWork, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  }
-  TRY(auto temporary, os::open_at(directory, kTemporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  TRY(auto token, told_pipe(box.record.token, BoxFacts{}));
-  AgentDescriptors places{connection,  listener,        descriptors[0].get(),
-                          token.get(), workspace.get(), temporary.get(),
-                          {}};
-  for (size_t i = descriptors.size() - launch.mounts; i < descriptors.size(); ++i)
-    places.mounts.push_back(descriptors[i].get());
-  return start_agent(options_.program.get(), places, options_.identity);
-}
-
 Result<Launcher::Box*> Launcher::find_box(const std::string& id) {
   const auto found = boxes_.find(id);
   if (found == boxes_.end() || found->second->ending)
@@ -553,6 +365,11 @@ void Launcher::on_agent_ended(const std::string& id) {
 void Launcher::kill_inherited() {
   // A control of the security suite wants to see what lives on without the kernel's help.
   if (maker_->without().has(Layer::pid_namespace)) return;
+  // What is just being started is a child of ours, too, and nobody knows it yet.
+  if (making_) {
+    has_inherited_ = true;
+    return;
+  }
   for (const auto& process : os::all_processes()) {
     if (process.parent != getpid() || process.state == 'Z' || workers_.contains(process.pid))
       continue;
@@ -661,7 +478,7 @@ void Launcher::act_on_deadlines() {
 }
 
 bool Launcher::is_done() const {
-  if (!boxes_.empty() || !clients_.empty() || !workers_.empty()) return false;
+  if (!boxes_.empty() || !clients_.empty() || !workers_.empty() || making_) return false;
   const auto patience = had_client_ ? Micros(kIdlePatience) : Micros(kStartPatience);
   return options_.life == LauncherLife::embedded || now() >= idle_since_ + patience;
 }
@@ -679,6 +496,7 @@ Result<> Launcher::run() {
         std::erase_if(box->waiters, [&](const auto& waiter) { return waiter.client == it->get(); });
       }
       std::erase_if(waiting_, [&](const auto& one) { return one.client == it->get(); });
+      if (making_ && making_->client == it->get()) making_->client = nullptr;
       it = clients_.erase(it);
       idle_since_ = now();
       if (options_.life == LauncherLife::embedded) {

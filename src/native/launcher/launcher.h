@@ -2,7 +2,7 @@
 //
 // Everything else of Atoll can be wrong without giving the host away; this cannot. It is the only
 // part that may be root, so it is small enough to be read in an afternoon (the count of its lines
-// is a test), static, single-threaded, and does as little as a launcher can:
+// is a test), static, one loop, and does as little as a launcher can:
 //
 //   **It is no deputy.** A client names sandboxes by id and sends numbers and descriptors, never a
 //   path: whoever can open a directory himself sends it open, and nobody can make the launcher open
@@ -49,6 +49,7 @@
 
 #include "native/launcher/agent_process.h"
 #include "native/launcher/box_maker.h"
+#include "native/launcher/box_starter.h"
 #include "native/launcher/record.h"
 #include "native/launcher_protocol.h"
 #include "os/poller.h"
@@ -85,7 +86,8 @@ class Launcher final {
     bool closed = false;
   };
   struct Box;
-  // A request for a sandbox that needs the storage pool.
+  struct Making;
+  // A request for a sandbox that needs the storage pool, or its turn.
   struct Waiting {
     Client* client;
     uint32_t request;
@@ -105,8 +107,13 @@ class Launcher final {
   void on_client(Client& client);
   Result<> handle(Client& client, const Packet& packet, std::vector<Fd> descriptors);
 
-  Result<> create_box(Client& client, uint32_t request, const LaunchRequest& launch,
+  Result<> create_box(Client& client, uint32_t request, LaunchRequest launch,
                       std::vector<Fd> descriptors);
+  bool needs_pool(const LaunchRequest& launch) const;
+  void serve_waiting();
+  Result<> begin_box(Waiting& one);
+  void on_started();
+  Result<> end_box(Making making, StartedAgent agent);
   // Opening the storage pool takes its time, so a worker does it while we go on serving; who needs
   // it waits in waiting_.
   Result<> start_pool();
@@ -138,6 +145,9 @@ class Launcher final {
   os::Poller poller_;
   std::string boot_id_;
   std::unique_ptr<BoxMaker> maker_;
+  BoxStarter* starter_ = nullptr;
+  std::unique_ptr<Making> making_;
+  bool has_inherited_ = false;  // and could not look for it yet
   Fd lock_;
   Fd boxes_directory_;
   Fd listener_;

@@ -1,0 +1,157 @@
+#include "native/parked_boxes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/ids.h"
+#include "telemetry/log.h"
+
+namespace atl::native {
+namespace {
+
+constexpr Micros kAfterFailure = std::chrono::seconds(5);
+
+}  // namespace
+
+std::shared_ptr<ParkedBoxes> ParkedBoxes::create(asio::any_io_executor executor, const Clock& clock,
+                                                 size_t most, Make make) {
+  return std::shared_ptr<ParkedBoxes>(
+      new ParkedBoxes(std::move(executor), clock, std::min(most, kMostOfAKind), std::move(make)));
+}
+
+bool ParkedBoxes::can_park(const BoxRequest& request) {
+  return request.directories.empty() && !request.has_root && !request.has_workspace &&
+         request.dedicated_cpus == 0 && request.reserved_memory_bytes == 0 &&
+         request.storage == Storage::memory;
+}
+
+ParkedBoxes::Shelf* ParkedBoxes::find(const BoxRequest& request) {
+  const auto found = std::ranges::find(shelves_, request, &Shelf::request);
+  return found == shelves_.end() ? nullptr : &*found;
+}
+
+ParkedBoxes::Shelf* ParkedBoxes::find_or_add(const BoxRequest& request) {
+  if (most_ == 0 || !can_park(request)) return nullptr;
+  Shelf* shelf = find(request);
+  // Many kinds that are asked for once each are not worth a shelf.
+  if (shelf != nullptr || shelves_.size() >= kMostKinds) return shelf;
+  shelf = &shelves_.emplace_back();
+  shelf->request = request;
+  shelf->wanted = std::min(kFirst, most_);
+  return shelf;
+}
+
+void ParkedBoxes::expect(const BoxRequest& request) {
+  Shelf* shelf = find_or_add(request);
+  if (shelf == nullptr) return;
+  shelf->taken_from = clock_.boot();
+  refill();
+}
+
+std::string ParkedBoxes::reserve(const BoxRequest& request) {
+  Shelf* shelf = find_or_add(request);
+  if (shelf == nullptr) return "";
+  shelf->taken_from = clock_.boot();
+  std::string id;
+  if (shelf->ready.empty()) {
+    ++misses_;
+    shelf->wanted = std::min(std::max<size_t>(shelf->wanted * 2, kFirst), most_);
+  } else {
+    ++hits_;
+    Box box = std::move(shelf->ready.front());
+    shelf->ready.pop_front();
+    id = box->id();
+    reserved_[id] = {std::move(box), clock_.boot()};
+  }
+  return id;
+}
+
+ParkedBoxes::Box ParkedBoxes::take(const std::string& id) {
+  auto taken = reserved_.extract(id);
+  return taken ? std::move(taken.mapped().box) : nullptr;
+}
+
+bool ParkedBoxes::owns(const std::string& id) const {
+  if (id == making_ || reserved_.contains(id)) return true;
+  return std::ranges::any_of(shelves_, [&](const Shelf& shelf) {
+    return std::ranges::any_of(shelf.ready, [&](const Box& box) { return box->id() == id; });
+  });
+}
+
+void ParkedBoxes::forget(const std::string& id) {
+  reserved_.erase(id);
+  for (auto& shelf : shelves_) {
+    std::erase_if(shelf.ready, [&](const Box& box) { return box->id() == id; });
+  }
+}
+
+void ParkedBoxes::refill() {
+  if (!making_.empty() || clock_.boot() < not_before_) return;
+  for (const auto& shelf : shelves_) {
+    if (shelf.ready.size() >= shelf.wanted) continue;
+    making_ = make_sandbox_id();
+    spawn(executor_, make_one(shelf.request), [self = shared_from_this()](Result<> made) {
+      self->making_.clear();
+      if (!made) {
+        self->not_before_ = self->clock_.boot() + kAfterFailure;
+        telemetry::log_warn("no sandbox could be made ahead", {{"why", made.error().message()}});
+      }
+      self->refill();
+    });
+    return;
+  }
+}
+
+Task<> ParkedBoxes::make_one(BoxRequest request) {
+  const auto self = shared_from_this();
+  CO_TRY(auto box, co_await make_(making_, request));
+  Shelf* const shelf = find(request);
+  if (shelf != nullptr && box->is_running()) {
+    shelf->ready.push_back(std::move(box));
+    co_return Result<>();
+  }
+  co_return co_await box->destroy();
+}
+
+Task<> ParkedBoxes::trim() {
+  const auto self = shared_from_this();
+  const Micros now = clock_.boot();
+  std::vector<Box> unwanted;
+  for (auto it = shelves_.begin(); it != shelves_.end();) {
+    Shelf& shelf = *it;
+    if (now - shelf.taken_from > kUnused) {
+      shelf.taken_from = now;
+      shelf.wanted /= 2;
+    }
+    while (shelf.ready.size() > shelf.wanted) {
+      unwanted.push_back(std::move(shelf.ready.back()));
+      shelf.ready.pop_back();
+    }
+    it = shelf.wanted == 0 ? shelves_.erase(it) : std::next(it);
+  }
+  for (auto it = reserved_.begin(); it != reserved_.end();) {
+    if (now - it->second.since > kReserved) {
+      unwanted.push_back(std::move(it->second.box));
+      it = reserved_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  refill();
+  for (auto& box : unwanted) {
+    auto destroyed = co_await box->destroy();
+    if (!destroyed) {
+      telemetry::log_warn("a parked sandbox is left over, the sweeper will destroy it",
+                          {{"sandbox", box->id()}, {"why", destroyed.error().message()}});
+    }
+  }
+  co_return Result<>();
+}
+
+ParkedBoxes::Counts ParkedBoxes::counts() const {
+  Counts counts{hits_, misses_, reserved_.size()};
+  for (const auto& shelf : shelves_) counts.parked += shelf.ready.size();
+  return counts;
+}
+
+}  // namespace atl::native

@@ -1,0 +1,95 @@
+// Sandboxes that are made before anybody asks for them, complete with policy, agent and control
+// groups, so that creating one is to take one. They wait for nothing but their environment.
+//
+// A shelf for each kind, which is everything that the launcher is asked for. One that runs empty
+// holds twice as many from then on, one that nobody takes from holds half as many after a while,
+// and none in the end. Refilling goes one by one and never in the way of a create, which makes its
+// own when a shelf is empty.
+//
+// Whoever takes one gets it under the id that it has: nothing is renamed. It ends with the
+// connection to this process until it is handed over, so nothing is left of a daemon that died.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "driver/driver.h"
+#include "native/plan.h"
+
+namespace atl::native {
+
+class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
+ public:
+  static constexpr size_t kFirst = 2;
+  static constexpr size_t kMostOfAKind = 64;
+  static constexpr size_t kMostKinds = 8;
+  static constexpr Micros kUnused = std::chrono::minutes(2);
+  // What was reserved and not taken for so long is given back.
+  static constexpr Micros kReserved = std::chrono::minutes(1);
+
+  using Box = std::unique_ptr<Sandbox>;
+  using Make = std::function<Task<Box>(std::string id, BoxRequest)>;
+
+  // `most` of a kind; 0 = none is ever parked.
+  static std::shared_ptr<ParkedBoxes> create(asio::any_io_executor executor, const Clock& clock,
+                                             size_t most, Make make);
+
+  // Whether a sandbox can be made without knowing more than this: it shows no directory, and takes
+  // nothing that there is little of.
+  static bool can_park(const BoxRequest& request);
+
+  // Begins with a few of a kind, before the first is asked for.
+  void expect(const BoxRequest& request);
+  // The id of one that fits; it is kept for take(). Empty if there is none.
+  std::string reserve(const BoxRequest& request);
+  // nullptr if it is none of ours, or has ended since.
+  Box take(const std::string& id);
+  // Being made, parked or reserved.
+  bool owns(const std::string& id) const;
+  // It has ended by itself.
+  void forget(const std::string& id);
+  // Makes more where some are missing. Called when a create is through, so as not to be in its way.
+  void refill();
+  // From time to time: lets go of what nobody wants.
+  Task<> trim();
+
+  struct Counts {
+    uint64_t hits = 0, misses = 0, parked = 0;
+  };
+  Counts counts() const;
+
+ private:
+  struct Shelf {
+    BoxRequest request;
+    std::deque<Box> ready;
+    size_t wanted = kFirst;
+    Micros taken_from{0};
+  };
+  struct Reserved {
+    Box box;
+    Micros since{0};
+  };
+
+  ParkedBoxes(asio::any_io_executor executor, const Clock& clock, size_t most, Make make)
+      : executor_(std::move(executor)), clock_(clock), most_(most), make_(std::move(make)) {}
+  Shelf* find(const BoxRequest& request);
+  Shelf* find_or_add(const BoxRequest& request);
+  Task<> make_one(BoxRequest request);
+
+  asio::any_io_executor executor_;
+  const Clock& clock_;
+  const size_t most_;
+  Make make_;
+  std::list<Shelf> shelves_;
+  std::map<std::string, Reserved> reserved_;
+  std::string making_;    // the id of the next one; "" = none is being made
+  Micros not_before_{0};  // after a failure
+  uint64_t hits_ = 0, misses_ = 0;
+};
+
+}  // namespace atl::native

@@ -1,0 +1,138 @@
+"""Sandboxes that were made before anybody asked: like all others, only sooner there."""
+
+import os
+import pathlib
+import signal
+import unittest
+
+from live import Daemon, all_pids, name_of, wait_until
+
+
+def agent_of(box):
+    for pid in all_pids():
+        if name_of(pid) == "atoll-agent" and box in pathlib.Path(f"/proc/{pid}/cgroup").read_text():
+            return pid
+    raise AssertionError(f"{box} has no agent")
+
+
+class Parked(unittest.TestCase):
+    def setUp(self):
+        self.daemon = self.start()
+
+    def start(self, *arguments):
+        daemon = Daemon(arguments=arguments).start()
+        self.addCleanup(daemon.end)
+        return daemon
+
+    def create(self, daemon=None, **request):
+        """The sandbox's id, and whether it was there before."""
+        daemon = daemon or self.daemon
+        answer = daemon.call("POST", "/v1/sandboxes", {"driver": "native", **request})
+        self.assertEqual(answer.status, 201, answer)
+        daemon.made.add(answer.json["id"])
+        stages = [stage["name"] for stage in answer.json["stages"]]
+        self.assertEqual(len({"hand_over", "create"} & set(stages)), 1, stages)
+        return answer.json["id"], "hand_over" in stages
+
+    def wait_for_parked(self, count=2):
+        wait_until(lambda: len(self.parked()) >= count, "sandboxes wait to be taken")
+
+    def boxes(self):
+        return set(os.listdir(os.path.join(self.daemon.state, "run", "box")))
+
+    def parked(self):
+        """Those that are complete and that nobody has asked for yet."""
+        return [box for box in self.boxes() - self.daemon.made
+                if os.path.exists(os.path.join(self.daemon.state, "run", "box", box, "record"))]
+
+    def test_the_first_create_finds_one(self):
+        self.wait_for_parked()
+        box, was_there = self.create()
+        self.assertTrue(was_there)
+        self.assertEqual(self.daemon.exec(box, "echo", "42")["stdout"], "42\n")
+
+    def test_it_has_the_environment_that_was_asked_for_and_no_other(self):
+        self.wait_for_parked()
+        first, was_there = self.create(env={"SECRET": "of the first"})
+        self.assertTrue(was_there)
+        self.assertEqual(self.daemon.exec(first, "sh", "-c", 'echo "$SECRET"')["stdout"], "of the first\n")
+        second, _ = self.create(env={"OTHER": "1"})
+        seen = self.daemon.exec(second, "sh", "-c", "env; cat /proc/*/environ 2>/dev/null")["stdout"]
+        self.assertIn("OTHER=1", seen)
+        self.assertNotIn("SECRET", seen)
+        self.assertIn(f"ATOLL_SANDBOX_ID={second}", seen)
+
+    def test_nothing_of_one_is_in_the_next(self):
+        self.wait_for_parked()
+        first, _ = self.create()
+        leave = "echo mine | tee /tmp/left /workspace/left /home/user/left /dev/shm/left; sleep 1000 & exit 0"
+        self.daemon.exec(first, "sh", "-c", leave)
+        self.daemon.call("DELETE", f"/v1/sandboxes/{first}")
+        for _ in range(5):
+            box, _ = self.create()
+            found = self.daemon.exec(box, "sh", "-c", "ls /tmp /workspace /home/user /dev/shm; pgrep sleep")
+            self.assertNotIn("left", found["stdout"])
+            self.assertEqual(found["exit_code"], 1, "no process of the other one")
+
+    def test_nobody_sees_them(self):
+        self.wait_for_parked()
+        listed = self.daemon.call("GET", "/v1/sandboxes").json
+        self.assertEqual(listed.get("sandboxes", listed), [])
+
+    def test_another_kind_is_there_the_second_time(self):
+        self.wait_for_parked()
+        small = {"resources": {"memory_mb": 64}}
+        _, was_there = self.create(**small)
+        self.assertFalse(was_there)
+        wait_until(lambda: len(self.parked()) >= 4, "some of that kind wait to be taken")
+        box, was_there = self.create(**small)
+        self.assertTrue(was_there)
+        self.assertIn(f"{64 << 10} kB", self.daemon.exec(box, "grep", "MemTotal", "/proc/meminfo")["stdout"])
+
+    def test_a_dead_one_is_only_slower(self):
+        self.wait_for_parked()
+        for box in self.parked():
+            os.kill(agent_of(box), signal.SIGKILL)
+        for _ in range(3):
+            box, _ = self.create()
+            self.assertEqual(self.daemon.exec(box, "echo", "fine")["stdout"], "fine\n")
+
+    def test_they_end_with_the_daemon_and_sandboxes_do_not(self):
+        self.wait_for_parked()
+        box, _ = self.create()
+        self.wait_for_parked()
+        self.daemon.kill()
+        wait_until(lambda: self.boxes() == {box}, "nobody waits any more")
+        self.daemon.start()
+        self.assertEqual(self.daemon.exec(box, "echo", "still here")["stdout"], "still here\n")
+
+    def test_the_launcher_ends_it_in_time_though_the_daemon_is_dead(self):
+        self.wait_for_parked()
+        _, was_there = self.create(ttl_s=3)
+        self.assertTrue(was_there)
+        self.daemon.kill()
+        wait_until(lambda: not self.daemon.launchers(), "its time is up, and the launcher leaves")
+        self.daemon.start()
+
+    def test_they_outlive_the_launcher(self):
+        self.wait_for_parked()
+        os.kill(self.daemon.launcher(), signal.SIGKILL)
+        for _ in range(3):
+            box, _ = self.create()
+            self.assertEqual(self.daemon.exec(box, "echo", "fine")["stdout"], "fine\n")
+
+    def test_many_at_once(self):
+        made = [self.create() for _ in range(20)]
+        for box, _ in made:
+            self.assertEqual(self.daemon.exec(box, "true")["exit_code"], 0)
+        self.assertEqual(len({box for box, _ in made}), 20)
+
+    def test_none_means_none(self):
+        daemon = self.start("--parked", "0")
+        for _ in range(3):
+            _, was_there = self.create(daemon)
+            self.assertFalse(was_there)
+
+
+if __name__ == "__main__":
+    unittest.main()
