@@ -31,9 +31,10 @@ std::vector<EngineDriver> make_drivers(const asio::any_io_executor& executor,
 
 // In the order of dependence: each member uses only those above it.
 struct Daemon::Impl {
-  Impl(asio::any_io_executor where, native::LauncherClient& launcher, DaemonParts options,
+  Impl(asio::any_io_executor where, native::LauncherClient& used, DaemonParts options,
        std::unique_ptr<store::Store> opened)
       : executor(std::move(where)),
+        launcher(used),
         parts(std::move(options)),
         store(std::move(opened)),
         keys(*store, system_clock()),
@@ -53,6 +54,7 @@ struct Daemon::Impl {
   }
 
   asio::any_io_executor executor;
+  native::LauncherClient& launcher;
   DaemonParts parts;
   std::unique_ptr<store::Store> store;
   telemetry::Metrics metrics;
@@ -110,6 +112,11 @@ Task<> Daemon::stop(Ending ending) {
   Event over(impl.executor);
   spawn(impl.executor, impl.server.drain(deadline), [over](Result<>) mutable { over.fire(); });
   auto ended = co_await impl.engine.shut_down(ending);
+  // And those that were made ahead, which would end with us, only later.
+  auto parked = co_await impl.launcher.end_all();
+  if (!parked)
+    telemetry::log_warn("the launcher does not end what is left",
+                        {{"why", parked.error().message()}});
   CO_TRY_OK(co_await over.wait());
   co_return ended;
 }

@@ -11,6 +11,8 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from live import wait_until  # noqa: E402
 from machine import Guest  # noqa: E402
 
 PRODUCTS = pathlib.Path(os.environ.get("ATOLL_BIN", "build/release/bin/atoll")).parent.parent
@@ -115,7 +117,7 @@ class Package(unittest.TestCase):
     def check_removal(self):
         """With a daemon and a sandbox still there: removal ends both."""
         self.expect("dpkg", "--remove", "atoll", timeout=120)
-        self.assertEqual(self.script(WHO), "")
+        wait_until(lambda: self.script(WHO) == "", "the launcher leaves")
         self.script("cd /sys/fs/cgroup/system.slice/atoll.service && { rmdir atoll-supervisor || true; } && cd .. "
                     "&& rmdir atoll.service")
 
