@@ -51,6 +51,7 @@ TEST_F(RunsTest, TheAnswerDoesNotWaitForTheSandboxToBeClearedAway) {
 
   ASSERT_TRUE(result.done());
   EXPECT_EQ(world_.host().ids().size(), 1U);
+  EXPECT_THAT(world_.engine().list({}, {})->sandboxes, IsEmpty()) << "nobody sees it any more";
   world_.host().release("destroy");
   world_.settle();
   EXPECT_THAT(world_.host().ids(), IsEmpty());

@@ -125,6 +125,8 @@ Result<SandboxPage> SandboxTable::list(const Caller& caller, const ListFilter& f
   for (; at != by_age_.end(); ++at) {
     const SandboxRecord& record = *at->second;
     if (record.tenant != caller.tenant || !matches(record, filter)) continue;
+    // Its run has been answered for, or is about to be, and it is only cleared away.
+    if (record.lifecycle == Lifecycle::ephemeral && record.state == State::stopping) continue;
     if (page.sandboxes.size() == filter.limit) {
       const SandboxView& last = page.sandboxes.back();
       page.next_cursor = std::to_string(last.created_at.time_since_epoch().count()) + "-" + last.id;
