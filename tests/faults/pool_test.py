@@ -26,7 +26,8 @@ def setUpModule():
 
 class Pool(unittest.TestCase):
     def setUp(self):
-        self.daemon = Daemon().start()
+        # The worker that opens the pool is seen only while it works, so nothing else may be made meanwhile.
+        self.daemon = Daemon(arguments=("--parked", "0")).start()
         self.addCleanup(self.daemon.end)
 
     def ask(self, resources=None):
