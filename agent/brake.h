@@ -33,7 +33,11 @@ class Brake final {
   };
 
   // Returns whether it is on from now on.
-  bool look(const Sight& sight) {
+  bool look(Sight sight) {
+    // What only grows and is less than before could not be read.
+    sight.cpu_user_us = std::max(sight.cpu_user_us, last_.cpu_user_us);
+    sight.cpu_system_us = std::max(sight.cpu_system_us, last_.cpu_system_us);
+    sight.kills = std::max(sight.kills, last_.kills);
     const Sight before = std::exchange(last_, sight);
     if (before.at.count() == 0) return false;
     if (on_) {

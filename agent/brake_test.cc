@@ -86,6 +86,20 @@ TEST(Brake, IsOffForKillsNowAndThen) {
   }
 }
 
+TEST(Brake, IsOffForWhatCouldNotBeRead) {
+  Brake brake;
+  const Brake::Sight seen{
+      .at = Millis(1000), .cpu_user_us = 9'000'000, .cpu_system_us = 9'000'000, .kills = 7};
+  brake.look(seen);
+
+  for (int i = 1; i < 20; ++i) {
+    Brake::Sight sight = i % 2 == 0 ? seen : Brake::Sight{};
+    sight.at = Millis(1000 + 50 * i);
+    sight.is_full = true;
+    EXPECT_FALSE(brake.look(sight)) << i;
+  }
+}
+
 TEST(Brake, LastsLongerEachTime) {
   Watched command;
   command.bomb();

@@ -195,6 +195,11 @@ uint64_t ExecGroups::most_processes() const {
 
 bool ExecGroups::count_cpu() const { return find(native::kRoleUsage) != nullptr; }
 
+// It takes processes and time that can be counted, and time that can be bounded.
+bool ExecGroups::can_brake() const {
+  return find(native::kRolePids) != nullptr && count_cpu() && find(native::kRoleCpu) != nullptr;
+}
+
 bool ExecGroups::has_own(const Work& work) const {
   return version_ == CgroupVersion::v2 || (work.roles & kPerCommand) != 0;
 }
@@ -268,20 +273,17 @@ void ExecGroups::tidy() {
 }
 
 void ExecGroups::look(Micros now) {
-  if (live_.empty() || now < next_look_) return;
+  if (live_.empty() || !can_brake() || now < next_look_) return;
+  // Not quite all: a fork that is about to be refused counts for a moment, and keeps others out.
+  const uint64_t most = most_processes();
+  const uint64_t there = number_in(find(native::kRolePids)->directory.get(), "pids.current");
+  const bool is_full = most > 0 && there * 8 >= most * 7;
   bool is_busy = false;
-  const Work* pids = find(native::kRolePids);
-  if (pids != nullptr && count_cpu() && find(native::kRoleCpu) != nullptr) {
-    // Not quite all: a fork that is about to be refused counts for a moment, and keeps others out.
-    const uint64_t most = most_processes();
-    const uint64_t there = number_in(pids->directory.get(), "pids.current");
-    const bool is_full = most > 0 && there * 8 >= most * 7;
-    for (auto& [name, live] : live_) {
-      const bool was_on = live.brake.is_on();
-      const bool on = live.brake.look(sight_of(name, now, is_full));
-      if (on != was_on) set_brake(name, on);
-      is_busy |= !on && live.brake.is_busy();
-    }
+  for (auto& [name, live] : live_) {
+    const bool was_on = live.brake.is_on();
+    const bool on = live.brake.look(sight_of(name, now, is_full));
+    if (on != was_on) set_brake(name, on);
+    is_busy |= !on && live.brake.is_busy();
   }
   look_pace_ = is_busy ? kSoonestLook : std::min(look_pace_ * 2, kLatestLook);
   next_look_ = now + look_pace_;

@@ -92,7 +92,7 @@ class ExecGroups final {
   // Removes what was given back and is empty, unless nothing was since the last time.
   void tidy();
   // When the groups should be looked at again; zero = never.
-  Micros next_look() const { return live_.empty() ? Micros(0) : next_look_; }
+  Micros next_look() const { return live_.empty() || !can_brake() ? Micros(0) : next_look_; }
   void look(Micros now);
   // Lets all of them go, so that they can end.
   void release_brakes();
@@ -104,6 +104,7 @@ class ExecGroups final {
   Result<ExecGroup> make();
   Result<> open_shared();
   bool has_own(const Work& work) const;
+  bool can_brake() const;
   const Work* find(uint8_t role) const;
   Brake::Sight sight_of(const std::string& name, Micros now, bool is_full) const;
   void set_brake(const std::string& name, bool on) const;

@@ -112,11 +112,14 @@ Task<> Daemon::stop(Ending ending) {
   Event over(impl.executor);
   spawn(impl.executor, impl.server.drain(deadline), [over](Result<>) mutable { over.fire(); });
   auto ended = co_await impl.engine.shut_down(ending);
-  // And those that were made ahead, which would end with us, only later.
-  auto parked = co_await impl.launcher.end_all();
-  if (!parked)
-    telemetry::log_warn("the launcher does not end what is left",
-                        {{"why", parked.error().message()}});
+  if (impl.parts.most_parked > 0) {
+    // Those that were made ahead would end with us, only later.
+    auto parked = co_await impl.launcher.end_all();
+    if (!parked) {
+      telemetry::log_warn("the launcher does not end what is left",
+                          {{"why", parked.error().message()}});
+    }
+  }
   CO_TRY_OK(co_await over.wait());
   co_return ended;
 }

@@ -67,10 +67,13 @@ class Parked(unittest.TestCase):
         first, _ = self.create()
         leave = "echo mine | tee /tmp/left /workspace/left /home/user/left /dev/shm/left; sleep 1000 & exit 0"
         self.daemon.exec(first, "sh", "-c", leave)
+        look = "ls /tmp /workspace /home/user /dev/shm; pgrep sleep"
+        there = self.daemon.exec(first, "sh", "-c", look)
+        self.assertEqual((there["stdout"].count("left"), there["exit_code"]), (4, 0), "it is there to be found")
         self.daemon.call("DELETE", f"/v1/sandboxes/{first}")
         for _ in range(5):
             box, _ = self.create()
-            found = self.daemon.exec(box, "sh", "-c", "ls /tmp /workspace /home/user /dev/shm; pgrep sleep")
+            found = self.daemon.exec(box, "sh", "-c", look)
             self.assertNotIn("left", found["stdout"])
             self.assertEqual(found["exit_code"], 1, "no process of the other one")
 

@@ -10,9 +10,8 @@
 //   3. the user namespace last: all others then belong to the host, and a capability that is
 //      regained inside has no power over them (rootless has no choice, and begins with it);
 //   4. capabilities, no_new_privs, Landlock: each can only take away, so the next must not be
-//   needed
-//      by the one before. Seccomp is the last, and the first thing that the agent does: what it
-//      filters is long and nothing that needs the launcher's rights.
+//      needed by the one before. Seccomp comes last, as the first thing that the agent does: its
+//      filter takes many lines to build and none of the launcher's rights.
 #pragma once
 
 #include <sys/types.h>

@@ -24,7 +24,6 @@ pid_t clone_into(int group, int (*run)(void*), char* stack, size_t stack_bytes, 
       "syscall\n\t"
       "test %%rax, %%rax\n\t"
       "jnz 1f\n\t"
-      "xor %%ebp, %%ebp\n\t"
       "mov %[argument], %%rdi\n\t"
       "call *%[run]\n\t"
       "ud2\n"
@@ -39,7 +38,6 @@ pid_t clone_into(int group, int (*run)(void*), char* stack, size_t stack_bytes, 
   asm volatile(
       "svc #0\n\t"
       "cbnz x0, 1f\n\t"
-      "mov x29, xzr\n\t"
       "mov x0, %[argument]\n\t"
       "blr %[run]\n\t"
       "brk #0\n"

@@ -87,6 +87,12 @@ BoxSupport look(const CgroupSlice& cgroups) {
   return support;
 }
 
+// Who shares processors joins a group of all launchers, and one of them that leaves removes it if
+// nobody is in it.
+bool is_gone(const Error& error) {
+  return error.os_errno() == ENODEV || error.os_errno() == ENOENT;
+}
+
 // A tree is shown whole or not at all: leaving out what is mounted below would lay open what that
 // covers.
 Result<> check_no_mounts_below(int directory) {
@@ -288,7 +294,11 @@ Result<> BoxMaker::prepare_launch(BoxInMaking& making) {
   making.joins.clear();
   making.work.clear();
   if (box.cgroups) {
-    TRY(making.processors, processors_.join(order.id));
+    // A launcher that leaves may remove the group between finding and opening it.
+    auto joined = processors_.join(order.id);
+    for (int i = 1; i < kAttempts && !joined && is_gone(joined.error()); ++i)
+      joined = processors_.join(order.id);
+    TRY(making.processors, std::move(joined));
     if (making.processors) making.joins.push_back(making.processors.get());
   }
   for (const auto& join : box.cgroups.joins()) making.joins.push_back(join.get());
@@ -331,10 +341,8 @@ Result<bool> BoxMaker::end(BoxInMaking& making, Result<StartedAgent> started) {
   };
   auto settled = settle();
   if (settled) return false;
-  // Who shares processors joins a group of all launchers. One of them that leaves removes it if
-  // nobody is in it, which may be before we open it, or before our child joins it.
-  const int error = settled.error().os_errno();
-  if (!box.agent.pidfd && (error == ENODEV || error == ENOENT) && ++making.attempts < kAttempts) {
+  // So may it before our child has joined.
+  if (!box.agent.pidfd && is_gone(settled.error()) && ++making.attempts < kAttempts) {
     settled = prepare_launch(making);
     if (settled) return true;
   }

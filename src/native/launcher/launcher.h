@@ -2,7 +2,8 @@
 //
 // Everything else of Atoll can be wrong without giving the host away; this cannot. It is the only
 // part that may be root, so it is small enough to be read in an afternoon (the count of its lines
-// is a test), static, one loop, and does as little as a launcher can:
+// is a test), static, and does as little as a launcher can. One loop decides everything; a thread
+// beside it waits in clone() while a sandbox is made (box_starter.h).
 //
 //   **It is no deputy.** A client names sandboxes by id and sends numbers and descriptors, never a
 //   path: whoever can open a directory himself sends it open, and nobody can make the launcher open
@@ -111,6 +112,7 @@ class Launcher final {
                       std::vector<Fd> descriptors);
   bool needs_pool(const LaunchRequest& launch) const;
   void serve_waiting();
+  // In its directory, which is there.
   Result<> begin_box(Waiting& one);
   void on_started();
   Result<> end_box(Making making, StartedAgent agent);

@@ -79,17 +79,21 @@ void Launcher::serve_waiting() {
     }
     Waiting one = std::move(*it);
     it = waiting_.erase(it);
-    if (auto begun = begin_box(one); !begun) {
-      static_cast<void>(maker_->pool().remove(one.launch.id));
-      remove_directory(one.launch.id);
-      answer(*one.client, one.request, Operation::error, encode_launcher_error(begun.error()));
+    auto begun = os::make_directory(boxes_directory_.get(), one.launch.id, 0711);
+    if (begun) {
+      begun = begin_box(one);
+      if (!begun) {
+        static_cast<void>(maker_->pool().remove(one.launch.id));
+        remove_directory(one.launch.id);
+      }
     }
+    if (!begun)
+      answer(*one.client, one.request, Operation::error, encode_launcher_error(begun.error()));
   }
 }
 
 Result<> Launcher::begin_box(Waiting& one) {
   const LaunchRequest& launch = one.launch;
-  TRY_OK(os::make_directory(boxes_directory_.get(), launch.id, 0711));
   auto box = std::make_unique<Box>();
   TRY(box->directory,
       os::open_at(boxes_directory_.get(), launch.id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
