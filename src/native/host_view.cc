@@ -30,7 +30,7 @@ constexpr const char* kEtc[] = {
 std::optional<HostEntry> look_at(const std::string& path, std::string name) {
   struct stat info{};
   if (lstat(path.c_str(), &info) != 0) return std::nullopt;
-  HostEntry entry{std::move(name), HostEntryKind::file, ""};
+  HostEntry entry{std::move(name), HostEntryKind::file, "", info.st_ino};
   if (S_ISDIR(info.st_mode)) entry.kind = HostEntryKind::directory;
   if (S_ISLNK(info.st_mode)) {
     char target[4096];

@@ -16,6 +16,7 @@ struct HostEntry {
   std::string name;
   HostEntryKind kind = HostEntryKind::file;
   std::string target;  // of a link
+  uint64_t inode = 0;
 };
 
 struct HostView {

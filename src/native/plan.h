@@ -90,6 +90,7 @@ enum class StepKind : uint8_t {
   proc,            // mount
   pts,             // mount
   mqueue,          // mount
+  mask,            // bind `source` over every name of `text` in the directory
   seal,            // add `attributes` to what is mounted there
   move_into_root,  // the new root becomes the root, the host's goes
 };
@@ -106,9 +107,12 @@ struct Step {
   int64_t owner = -1;       // inside; -1 = whoever makes it
   uint64_t attributes = 0;  // MOUNT_ATTR_*
   uint32_t major = 0, minor = 0;
+  uint64_t inode = 0;     // of the source: a file that was replaced is another one
   int slot = -1;          // which of the request's descriptors, for `tree`
   bool optional = false;  // skipped if the host has no such file
   bool recursive = false;
+
+  friend bool operator==(const Step&, const Step&) = default;
 };
 
 struct LandlockRule {
@@ -135,6 +139,9 @@ struct Plan {
   LayerSet without;           // empty but in the security suite
   bool has_own_root = false;  // a caller's root rather than the host's system
   std::vector<Step> steps;
+  // So many at the beginning are the same for every sandbox of this kind. They need be carried out
+  // once for all of them: each gets a copy of the mounts, which none can write to.
+  size_t shared_steps = 0;
   std::vector<CopyOnWrite> copy_on_write;
   std::vector<PlannedLimit> rlimits;
   uint64_t agent_capabilities = 0;

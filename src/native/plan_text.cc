@@ -101,6 +101,8 @@ std::string_view to_string(StepKind kind) {
       return "devpts";
     case StepKind::mqueue:
       return "mqueue";
+    case StepKind::mask:
+      return "mask";
     case StepKind::seal:
       return "seal";
     case StepKind::move_into_root:
@@ -146,6 +148,7 @@ std::string describe(const Plan& plan) {
     line("  processes", plan.cgroup.pids > 0 ? std::to_string(plan.cgroup.pids) : "not bounded");
   }
   line("disk", disk_text(plan));
+  if (plan.shared_steps > 0) line("root", "made once for all sandboxes that need no more than this");
   for (const auto& step : plan.steps) {
     if (step.kind == StepKind::directory || step.kind == StepKind::link) continue;
     std::string how = step.target;
@@ -156,6 +159,7 @@ std::string describe(const Plan& plan) {
       how += " (a subvolume of the storage pool, its ids translated)";
     } else if (step.kind == StepKind::tree)
       how += " (directory " + std::to_string(step.slot) + " of the request)";
+    if (step.kind == StepKind::mask) how += ": " + step.text;
     if (step.kind == StepKind::tmpfs || step.kind == StepKind::pts) how += " (" + step.text + ")";
     if (step.attributes != 0) how += " [" + attribute_text(step.attributes) + "]";
     line(to_string(step.kind), how);

@@ -39,19 +39,32 @@ class RootPlanner final {
       : request_(request), host_(host), plan_(plan) {}
 
   Result<> make() {
-    store();
+    stage();
     if (request_.has_root) {
+      store();
       foreign_root();
     } else {
       host_root();
     }
     sudo();
     devices();
-    proc();
     processors();
+    if (can_share()) {
+      seal("root");
+      seal("root/dev");
+      plan_.shared_steps = plan_.steps.size();
+    }
+    if (!request_.has_root) {
+      store();
+      own_places();
+    }
+    own_devices();
+    proc();
     TRY_OK(directories());
-    if (!request_.has_root) seal("root");
-    seal("root/dev");
+    if (!can_share()) {
+      if (!request_.has_root) seal("root");
+      seal("root/dev");
+    }
     add({.kind = StepKind::move_into_root, .target = "root"});
     landlock();
     return {};
@@ -74,13 +87,13 @@ class RootPlanner final {
   void link(std::string target, std::string text) {
     add({.kind = StepKind::link, .target = std::move(target), .text = std::move(text)});
   }
-  void bind(std::string source, std::string target, uint64_t attributes, bool recursive = false) {
-    add({.kind = StepKind::bind,
-         .target = std::move(target),
-         .source = std::move(source),
-         .attributes = attributes,
-         .optional = true,
-         .recursive = recursive});
+  Step& bind(std::string source, std::string target, uint64_t attributes, bool recursive = false) {
+    return add({.kind = StepKind::bind,
+                .target = std::move(target),
+                .source = std::move(source),
+                .attributes = attributes,
+                .optional = true,
+                .recursive = recursive});
   }
   void tmpfs(std::string target, std::string options, uint64_t attributes) {
     add({.kind = StepKind::tmpfs,
@@ -93,9 +106,27 @@ class RootPlanner final {
     add({.kind = StepKind::seal, .target = std::move(target), .attributes = MOUNT_ATTR_RDONLY});
   }
 
+  // What is not the sandbox's own is made once for all of a kind. Whoever brings directories of
+  // their own needs places for them in the root, which must not be everybody's then; and a sandbox
+  // that lacks a layer is a test's.
+  bool can_share() const {
+    return plan_.authority == Authority::root && !request_.has_root &&
+           request_.directories.empty() && plan_.without.empty();
+  }
+
+  // Where everything is put together, and what the sandbox shows in the place of the kernel's own.
+  void stage() {
+    for (const char* name : {"root", "store", "memory", "mask", "proc"}) directory(name);
+    file("uuid", "", 0444);
+    tmpfs("mask", "size=64k,nr_inodes=16,mode=755", kNoExec);
+    file("mask/file", "", 0444);
+    directory("mask/directory", 0555);
+    seal("mask");
+    settings();
+  }
+
   // Everything that the sandbox writes is in here: one limit of bytes and inodes for all of it.
   void store() {
-    for (const char* name : {"root", "store", "mask", "proc"}) directory(name);
     if (plan_.storage == Storage::pool) {
       store_in_pool();
     } else {
@@ -105,18 +136,13 @@ class RootPlanner final {
             kPlain);
     }
     directory(shared_memory(), 01777);
-    if (!request_.has_root) {
-      directory("store/workspace", 0755, kUserId);
-      directory("store/home", 0755, kUserId);
-      directory("store/tmp", 01777);
-      directory("store/var-tmp", 01777);
-      directory("store/run", 01777);
-      directory("store/root-home", 0700);
-    }
-    tmpfs("mask", "size=64k,nr_inodes=16,mode=755", kNoExec);
-    file("mask/file", "", 0444);
-    directory("mask/directory", 0555);
-    seal("mask");
+    if (request_.has_root) return;
+    directory("store/workspace", 0755, kUserId);
+    directory("store/home", 0755, kUserId);
+    directory("store/tmp", 01777);
+    directory("store/var-tmp", 01777);
+    directory("store/run", 01777);
+    directory("store/root-home", 0700);
   }
 
   // Given beside the request's own directories. Shared memory stays memory: half of the sandbox's.
@@ -126,7 +152,6 @@ class RootPlanner final {
          .target = "store",
          .attributes = kPlain,
          .slot = static_cast<int>(slot)});
-    directory("memory");
     const uint64_t memory = plan_.cgroup.memory_bytes;
     tmpfs("memory",
           "size=" + std::to_string((memory > 0 ? memory : kDefaultMemory) / 2) +
@@ -144,7 +169,7 @@ class RootPlanner final {
         link("root/" + entry.name, entry.target);
       } else {
         directory("root/" + entry.name);
-        bind("/" + entry.name, "root/" + entry.name, kReadOnly, true);
+        bind("/" + entry.name, "root/" + entry.name, kReadOnly, true).inode = entry.inode;
       }
     }
     // What an administrator has configured is not for guests.
@@ -156,6 +181,9 @@ class RootPlanner final {
       directory(std::string("root/") + name);
     }
     link("root/var/run", "/run");
+  }
+
+  void own_places() {
     bind("store/home", "root/home/user", kPlain);
     bind("store/tmp", "root/tmp", kPlain);
     bind("store/var-tmp", "root/var/tmp", kPlain);
@@ -175,10 +203,10 @@ class RootPlanner final {
         link(target, entry.target);
       } else if (entry.kind == HostEntryKind::directory) {
         directory(target);
-        bind("/etc/" + entry.name, target, kReadOnly, true);
+        bind("/etc/" + entry.name, target, kReadOnly, true).inode = entry.inode;
       } else {
         file(target, "");
-        bind("/etc/" + entry.name, target, kReadOnly);
+        bind("/etc/" + entry.name, target, kReadOnly).inode = entry.inode;
       }
     }
     file("root/etc/passwd",
@@ -272,6 +300,9 @@ class RootPlanner final {
     directory("root/dev/pts");
     directory("root/dev/shm");
     directory("root/dev/mqueue");
+  }
+
+  void own_devices() {
     // Without root, only who made a namespace may mount what shows it.
     const bool rootless = plan_.authority == Authority::rootless;
     if (!rootless || !plan_.without.has(Layer::ipc_namespace)) {
@@ -292,32 +323,40 @@ class RootPlanner final {
       add({.kind = StepKind::proc, .target = "root/proc", .attributes = kNoExec});
     }
     if (plan_.without.has(Layer::proc_masks)) return;
+    tmpfs("proc", "size=4m,nr_inodes=16,mode=755", kPlain);
     for (const char* name : kTold) {
       file(std::string("proc/") + name,
            name == kTold[0] ? cpuinfo_text(host_.processor, plan_.processors) : "");
       bind(std::string("proc/") + name, std::string("root/proc/") + name, kReadOnly);
     }
-    sys();
+    // A new one with every reading: this one is the kernel's own.
+    bind("root/proc/sys/kernel/random/uuid", "uuid", kReadOnly | MOUNT_ATTR_NOEXEC);
+    bind("settings", "root/proc/sys", kReadOnly | MOUNT_ATTR_NOEXEC);
+    bind("uuid", "root/proc/sys/kernel/random/uuid", kReadOnly | MOUNT_ATTR_NOEXEC);
+    Step files{.kind = StepKind::mask, .target = "root/proc", .source = "mask/file"};
+    Step directories{.kind = StepKind::mask, .target = "root/proc", .source = "mask/directory"};
     for (const auto& entry : host_.proc) {
       const auto is = [&](const char* name) { return entry.name == name; };
       if (entry.kind == HostEntryKind::link || entry.name == "sys" ||
           std::ranges::any_of(kTold, is) || std::ranges::any_of(kLeftOpen, is)) {
         continue;
       }
-      bind(entry.kind == HostEntryKind::directory ? "mask/directory" : "mask/file",
-           "root/proc/" + entry.name, 0);
+      std::string& names = (entry.kind == HostEntryKind::directory ? directories : files).text;
+      names += (names.empty() ? "" : " ") + entry.name;
     }
+    add(std::move(files));
+    add(std::move(directories));
   }
 
   // In the place of the kernel's settings: the few that programs ask for, as constants.
-  void sys() {
+  void settings() {
     utsname name{};
     uname(&name);
     for (const char* place : {"", "/kernel", "/kernel/random", "/vm", "/fs", "/net", "/net/core"}) {
-      directory(std::string("proc/sys") + place, 0555);
+      directory(std::string("settings") + place, 0555);
     }
     const auto value = [&](const char* path, const std::string& text) {
-      file(std::string("proc/sys/") + path, text + "\n", 0444);
+      file(std::string("settings/") + path, text + "\n", 0444);
     };
     value("kernel/ostype", name.sysname);
     value("kernel/osrelease", name.release);
@@ -337,10 +376,6 @@ class RootPlanner final {
     value("net/core/somaxconn", "4096");
     value("kernel/random/boot_id", "");
     value("kernel/random/uuid", "");
-    // A new one with every reading: this one is the kernel's own.
-    bind("root/proc/sys/kernel/random/uuid", "proc/sys/kernel/random/uuid",
-         kReadOnly | MOUNT_ATTR_NOEXEC);
-    bind("proc/sys", "root/proc/sys", kReadOnly | MOUNT_ATTR_NOEXEC, true);
   }
 
   // All that there is of /sys: the C library and lscpu count processors by it.

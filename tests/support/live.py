@@ -295,17 +295,22 @@ def processes_of(root):
 def census(root, boxes=()):
     """What of ours is on the host: everything that has to do with the directory `root`, or with the named sandboxes.
 
-    Others may be at work beside us, so of other cgroups only the abandoned ones count. Zombies do not count: where nobody
-    reaps orphans they stay for ever, whatever we do.
+    Others may be at work beside us, so of other cgroups only the abandoned ones count, and of those only what was not
+    there before this program began: somebody may have been killed with everything that would have cleaned up. Zombies do
+    not count: where nobody reaps orphans they stay for ever, whatever we do.
     """
-    groups = [os.path.join(path, name) for path, names, _ in os.walk("/sys/fs/cgroup") for name in names
-              if name in boxes or name.startswith("sbx")]
+    groups = cgroups_of_boxes() - ABANDONED_BEFORE
     ours = [path for path in groups if os.path.basename(path) in boxes]
     return {
         "processes": sorted((name_of(pid), pid) for pid in processes_of(root)),
         "mounts": [line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if root in line],
-        "cgroups": sorted(ours + abandoned(set(groups) - set(ours))),
+        "cgroups": sorted(ours + abandoned(groups - set(ours))),
     }
+
+
+def cgroups_of_boxes():
+    return {os.path.join(path, name) for path, names, _ in os.walk("/sys/fs/cgroup") for name in names
+            if name.startswith("sbx")}
 
 
 def abandoned(cgroups, seconds=1):
@@ -336,3 +341,4 @@ def loop_name(device):
 
 
 NOTHING = {"processes": [], "mounts": [], "cgroups": []}
+ABANDONED_BEFORE = set(abandoned(cgroups_of_boxes()))

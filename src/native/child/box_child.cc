@@ -223,8 +223,11 @@ ATOLL_IN_CHILD bool make_files_as_sandbox(uint32_t first_id) {
 
 ATOLL_IN_CHILD void build_root(BoxLaunch& launch, Placement& placement) {
   const Plan& plan = *launch.plan;
-  if (enter_stage() != 0) fail(launch, BoxStage::stage);
-  for (const auto& step : plan.steps) {
+  const bool shares = launch.shared_root >= 0;
+  if ((shares ? enter_shared(launch.shared_root) : enter_stage()) != 0)
+    fail(launch, BoxStage::stage);
+  for (size_t i = shares ? plan.shared_steps : 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
     if (step.kind == StepKind::move_into_root) {
       const int proc = open_on_stage("proc");
       if (proc < 0 || !put_aside(placement, proc)) fail(launch, BoxStage::descriptors);
@@ -342,6 +345,8 @@ Result<StartedAgent> start_box(BoxLaunch& launch) {
   // the end, or, without root, is what everything else needs.
   uint64_t flags = launch.plan->namespaces & ~static_cast<uint64_t>(CLONE_NEWCGROUP);
   if (launch.plan->authority == Authority::root) flags &= ~static_cast<uint64_t>(CLONE_NEWUSER);
+  // The host's mounts, which may be many, need not be copied only to be left.
+  if (launch.shared_root >= 0) flags &= ~static_cast<uint64_t>(CLONE_NEWNS);
 
   sigset_t all, saved;
   sigfillset(&all);

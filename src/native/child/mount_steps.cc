@@ -1,7 +1,9 @@
 #include "native/child/mount_steps.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -243,12 +245,41 @@ ATOLL_IN_CHILD int seal(const Step& step) {
   return place.fd < 0 ? -1 : add_attributes(place.fd, step.attributes, false);
 }
 
-// The host's root goes over the new one and then off it. The stage lies over the host's root, so it
-// has to go first; whether anything is left to climb back to is not believed but looked at.
-ATOLL_IN_CHILD int move_into(const Step& step) {
-  if (chdir(step.target.c_str()) != 0) return -1;
+// Names in a file system of the kernel's own, so that none is a link; those that this kernel lacks
+// need no cover.
+ATOLL_IN_CHILD int mask(const Step& step) {
+  const Held directory(open_place(step.target.c_str(), O_DIRECTORY));
+  const Held cover(open(step.source.c_str(), O_PATH | O_CLOEXEC));
+  if (directory.fd < 0 || cover.fd < 0) return -1;
+  char name[NAME_MAX + 1];
+  for (const char* at = step.text.c_str(); *at != 0;) {
+    const size_t length = strcspn(at, " ");
+    if (length >= sizeof name) {
+      errno = ENAMETOOLONG;
+      return -1;
+    }
+    memcpy(name, at, length);
+    name[length] = 0;
+    at += length + (at[length] == 0 ? 0 : 1);
+    const Held tree(
+        open_tree(cover.fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH));
+    if (tree.fd < 0) return -1;
+    if (move_mount(tree.fd, "", directory.fd, name, MOVE_MOUNT_F_EMPTY_PATH) != 0 &&
+        errno != ENOENT) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+// The old root goes over the new one and then off it, with `layers` mounts that lie over one
+// another there. Whether anything is left to climb back to is not believed but looked at.
+ATOLL_IN_CHILD int change_root(const char* target, int layers) {
+  if (chdir(target) != 0) return -1;
   if (syscall(SYS_pivot_root, ".", ".") != 0) return -1;
-  if (umount2(".", MNT_DETACH) != 0 || umount2(".", MNT_DETACH) != 0) return -1;
+  for (int i = 0; i < layers; ++i) {
+    if (umount2(".", MNT_DETACH) != 0) return -1;
+  }
   if (chdir("/") != 0) return -1;
   struct stat here{}, above{};
   if (stat("/", &here) != 0 || stat("/..", &above) != 0) return -1;
@@ -268,6 +299,12 @@ ATOLL_IN_CHILD int enter_stage() {
   if (stage.fd < 0) return -1;
   if (move_mount(stage.fd, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0) return -1;
   return fchdir(stage.fd);
+}
+
+ATOLL_IN_CHILD int make_stage_the_root() { return change_root(".", 1); }
+
+ATOLL_IN_CHILD int enter_shared(int shared_root) {
+  return setns(shared_root, CLONE_NEWNS) == 0 && unshare(CLONE_NEWNS) == 0 ? 0 : -1;
 }
 
 ATOLL_IN_CHILD int carry_out(const BoxLaunch& launch, const Step& step) {
@@ -294,10 +331,13 @@ ATOLL_IN_CHILD int carry_out(const BoxLaunch& launch, const Step& step) {
       return bind_path(launch, step);
     case StepKind::tree:
       return mount_tree(launch, step);
+    case StepKind::mask:
+      return mask(step);
     case StepKind::seal:
       return seal(step);
     case StepKind::move_into_root:
-      return move_into(step);
+      // The stage is the root already, or lies over the host's.
+      return change_root(step.target.c_str(), launch.shared_root >= 0 ? 1 : 2);
   }
   errno = EINVAL;
   return -1;

@@ -26,6 +26,8 @@ namespace atl::native {
 namespace {
 
 constexpr int kAttempts = 5;
+// For so long what was seen of the host is believed: a hundred calls that say the same.
+constexpr auto kGlance = std::chrono::seconds(1);
 
 bool has_capability(int capability) {
   __user_cap_header_struct header{};
@@ -204,6 +206,15 @@ Result<std::vector<Fd>> BoxMaker::detach(const BoxOrder& order, const IdRange& i
   return trees;
 }
 
+const HostView& BoxMaker::look_at_host() {
+  const Micros now = system_clock().boot();
+  if (looked_at_ == Micros(0) || now - looked_at_ > kGlance) {
+    host_ = view_host();
+    looked_at_ = now;
+  }
+  return host_;
+}
+
 Result<std::unique_ptr<BoxInMaking>> BoxMaker::begin(BoxOrder order) {
   if (!support_.available) {
     return Error(Code::unavailable, support_.reason).with_hint(support_.hint);
@@ -213,10 +224,11 @@ Result<std::unique_ptr<BoxInMaking>> BoxMaker::begin(BoxOrder order) {
   auto made = std::make_unique<BoxInMaking>();
   BoxInMaking& making = *made;
   making.order = std::move(order);
-  TRY(making.plan,
-      make_plan(making.order.id, making.order.request, view_host(), authority, cgroups_, without_));
+  TRY(making.plan, make_plan(making.order.id, making.order.request, look_at_host(), authority,
+                             cgroups_, without_));
   BoxLaunch& launch = making.launch;
   launch.plan = &making.plan;
+  TRY(launch.shared_root, shared_roots_.find(making.plan));
   launch.program = making.order.program;
   launch.outer_user = geteuid();
   launch.outer_group = getegid();

@@ -19,6 +19,7 @@
 #include "native/landlock.h"
 #include "native/launcher/agent_process.h"
 #include "native/launcher/record.h"
+#include "native/launcher/shared_roots.h"
 #include "native/launcher/storage_pool.h"
 #include "native/launcher_protocol.h"
 #include "native/plan.h"
@@ -87,6 +88,7 @@ class BoxMaker final {
  private:
   BoxMaker(CgroupSlice cgroups, LayerSet without);
   Result<> open_once();
+  const HostView& look_at_host();
   Result<> gather_trees(BoxInMaking& making);
   Result<> prepare_launch(BoxInMaking& making);
   void give_up(BoxInMaking& making);
@@ -99,6 +101,9 @@ class BoxMaker final {
   bool opened_ = false;
   Fd id_directory_;
   StoragePool pool_;
+  SharedRoots shared_roots_;
+  HostView host_;
+  Micros looked_at_{};
   std::set<uint32_t> slots_;
 };
 
