@@ -23,7 +23,6 @@ namespace {
 
 constexpr size_t kMostConnections = 64;
 constexpr size_t kLargestFacts = 64 * 1024;
-constexpr int kLastInherited = 64;
 
 Result<std::string> read_inherited(int number, size_t limit) {
   Fd fd(number);
@@ -83,9 +82,8 @@ Result<std::unique_ptr<Agent>> Agent::create() {
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return os_error("becoming a subreaper");
   umask(022);
-  for (int fd = native::kAgentConnection; fd < kLastInherited; ++fd) {
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
-  }
+  if (syscall(SYS_close_range, native::kAgentConnection, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
+    return os_error("keeping descriptors from commands");
   TRY(auto encoded, read_inherited(native::kAgentConfig, native::kLargestConfig));
   TRY(auto config, native::decode_agent_config(encoded));
   TRY(auto token, read_inherited(native::kAgentToken, kLargestFacts));
@@ -174,6 +172,10 @@ Micros Agent::next_deadline() const {
   Micros next{0};
   for (const Micros due :
        {processes_.next_deadline(), proc_files_.next_deadline(), sudo_door_.next_deadline()}) {
+    if (due.count() > 0 && (next.count() == 0 || due < next)) next = due;
+  }
+  for (const auto& connection : connections_) {
+    const Micros due = connection->next_deadline();
     if (due.count() > 0 && (next.count() == 0 || due < next)) next = due;
   }
   return next;

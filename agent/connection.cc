@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kReadAtOnce = 256 * 1024;
 constexpr size_t kHighWater = 1 << 20;
+constexpr Micros kSoon = Millis(2);
 // Answers may pass the high-water mark (each request has one); a client that asks without ever
 // reading is cut off.
 constexpr size_t kMostQueued = 16 << 20;
@@ -131,9 +132,7 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
     }
     case FrameType::hand_over: {
       TRY(auto message, guest::decode_hand_over(frame.body));
-      TRY_OK(jail_.hand_over(std::move(message.env)));
-      send_ok(frame.channel);
-      return {};
+      return jail_.hand_over(std::move(message));  // nobody waits for an answer
     }
     case FrameType::exec: {
       TRY(auto request, guest::decode_exec(frame.body));
@@ -270,7 +269,16 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
 void Connection::send(guest::FrameType type, uint32_t channel, std::string_view body) {
   if (is_closed()) return;
   guest::append_frame(out_, type, channel, body);
+  unhurried_until_ = Micros(0);
   if (out_.size() - out_begin_ > kMostQueued) close();
+}
+
+void Connection::send_soon(guest::FrameType type, uint32_t channel, std::string_view body) {
+  const bool is_first = out_begin_ == out_.size() || unhurried_until_.count() > 0;
+  const Micros until =
+      unhurried_until_.count() > 0 ? unhurried_until_ : system_clock().boot() + kSoon;
+  send(type, channel, body);
+  if (is_first) unhurried_until_ = until;
 }
 
 void Connection::send_error(uint32_t channel, const Error& error) {
@@ -281,6 +289,7 @@ void Connection::send_output(uint32_t channel, int stream, uint64_t offset,
                              std::string_view bytes) {
   if (is_closed()) return;
   const std::string piece = guest::encode_output_header(static_cast<uint8_t>(stream + 1), offset);
+  unhurried_until_ = Micros(0);
   guest::append_header(out_, guest::FrameType::output, channel, piece.size() + bytes.size());
   out_ += piece;
 
@@ -314,6 +323,8 @@ void Connection::drop_sent() {
 bool Connection::has_room() const { return out_.size() - out_begin_ < kHighWater; }
 
 void Connection::flush() {
+  if (unhurried_until_.count() > 0 && system_clock().boot() < unhurried_until_) return;
+  unhurried_until_ = Micros(0);
   while (!is_closed() && out_begin_ < out_.size()) {
     auto sent = os::send_some(socket_.get(), std::string_view(out_).substr(out_begin_));
     if (!sent) {

@@ -8,6 +8,7 @@
 
 #include "agent/files.h"
 #include "agent/process_table.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "guest/frame.h"
 #include "os/poller.h"
@@ -27,6 +28,11 @@ class Connection final {
   // Queues a frame; it leaves with flush() at the end of the loop's round, or earlier if much has
   // gathered.
   void send(guest::FrameType type, uint32_t channel, std::string_view body);
+  // The same without hurry: it leaves with the next frame, or soon. Most commands are short, and
+  // nobody need be woken twice for one.
+  void send_soon(guest::FrameType type, uint32_t channel, std::string_view body);
+  // When flush() has something to do by itself; zero = never.
+  Micros next_deadline() const { return unhurried_until_; }
   void send_ok(uint32_t channel, std::string_view body = {}) {
     send(guest::FrameType::ok, channel, body);
   }
@@ -64,6 +70,7 @@ class Connection final {
   size_t out_begin_ = 0;
   bool greeted_ = false;
   bool waits_for_write_ = false;
+  Micros unhurried_until_{0};  // zero = what is queued leaves at once
 };
 
 }  // namespace atl::agent

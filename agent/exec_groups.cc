@@ -30,17 +30,22 @@ constexpr Micros kLatestLook = Millis(2'000);
 constexpr const char* kBrakedQuota = "2000";
 constexpr const char* kBrakedPeriod = "1000000";
 
+// A file of the kernel's, which gives what there is with the first reading; "" if there is none.
+std::string told_by(int directory, const std::string& file) {
+  char text[16384];
+  const auto fd = os::open_at(directory, file, O_RDONLY);
+  const ssize_t got = fd ? read(fd->get(), text, sizeof text) : -1;
+  return {text, got > 0 ? static_cast<size_t>(got) : 0};
+}
+
 uint64_t number_in(int directory, const std::string& file) {
-  const auto text = os::read_file(directory, file, 256);
-  return text ? std::strtoull(text->c_str(), nullptr, 10) : 0;
+  return std::strtoull(told_by(directory, file).c_str(), nullptr, 10);
 }
 
 // A file of lines such as "user_usec 123".
 class Fields final {
  public:
-  Fields(int directory, const std::string& file) {
-    if (auto text = os::read_file(directory, file, 16384)) text_ = "\n" + *text;
-  }
+  Fields(int directory, const std::string& file) : text_("\n" + told_by(directory, file)) {}
   uint64_t operator[](std::string_view field) const {
     const auto key = "\n" + std::string(field) + " ";
     const auto at = text_.find(key);
@@ -125,8 +130,9 @@ GroupUsage ExecGroup::usage(CpuRatio ratio) const {
     const int directory = memory->directory.get();
     usage.peak_memory_bytes =
         number_in(directory, v1 ? "memory.max_usage_in_bytes" : "memory.peak");
-    usage.oom_kills = v1 ? field_in(directory, "memory.oom_control", "oom_kill")
-                         : field_in(directory, "memory.events", "oom_kill");
+    seen_kills_ = v1 ? field_in(directory, "memory.oom_control", "oom_kill")
+                     : field_in(directory, "memory.events", "oom_kill");
+    usage.oom_kills = seen_kills_ - std::min(seen_kills_, earlier_kills_);
   }
   return usage;
 }
@@ -140,6 +146,19 @@ uint64_t ExecGroup::cpu_us() const {
   if (cpu == nullptr) return 0;
   return version_ == CgroupVersion::v1 ? number_in(cpu->directory.get(), "cpuacct.usage") / 1000
                                        : field_in(cpu->directory.get(), "cpu.stat", "usage_usec");
+}
+
+bool ExecGroup::is_empty() const {
+  const Part* part = find(native::kRolePids);
+  return part != nullptr && told_by(part->directory.get(), "pids.current") == "0\n";
+}
+
+void ExecGroup::start_over() {
+  earlier_kills_ = seen_kills_;
+  if (const Part* cpu = find(native::kRoleUsage))
+    write_text(cpu->directory.get(), "cpuacct.usage", "0");
+  if (const Part* memory = find(native::kRoleMemory))
+    write_text(memory->directory.get(), "memory.max_usage_in_bytes", "0");
 }
 
 std::vector<int> ExecGroup::members() const {
@@ -169,6 +188,7 @@ void ExecGroup::signal(int number) const {
     return;
   // Nobody can fork any more, so everybody can be counted.
   write_text(part->directory.get(), "pids.max", "0");
+  is_closed_ = true;
   std::vector<int> seen;
   for (int round = 0; round < kKillRounds; ++round) {
     bool news = false;
@@ -219,6 +239,7 @@ Result<ExecGroup> ExecGroups::take() {
   if (next_) {
     group = std::move(*next_);
     next_.reset();
+    if (std::exchange(next_was_used_, false)) group.start_over();
   } else {
     TRY(group, make());
   }
@@ -262,6 +283,15 @@ Result<ExecGroup> ExecGroups::make() {
 }
 
 void ExecGroups::give_back(ExecGroup group) {
+  const auto live = live_.find(group.name_);
+  const bool was_braked = live != live_.end() && live->second.brake.is_on();
+  if (version_ == CgroupVersion::v1 && !next_ && !was_braked && !group.is_closed_ &&
+      group.is_empty()) {
+    live_.erase(group.name_);
+    next_ = std::move(group);
+    next_was_used_ = true;
+    return;
+  }
   live_[group.name_].given_back = true;
   untidy_ = true;
 }

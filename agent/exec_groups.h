@@ -64,11 +64,17 @@ class ExecGroup final {
   };
   const Part* find(uint8_t role) const;
   std::vector<int> members() const;
+  bool is_empty() const;
+  // Counts from zero again, for the next command.
+  void start_over();
 
   native::CgroupVersion version_{};
   std::string name_;
   std::vector<Part> parts_;  // of this command alone; the other trees know only `work`
   std::vector<int> joins_;
+  mutable bool is_closed_ = false;   // nobody can be born in it any more
+  mutable uint64_t seen_kills_ = 0;  // of what an earlier command left in the counter
+  uint64_t earlier_kills_ = 0;
 };
 
 class ExecGroups final {
@@ -88,6 +94,8 @@ class ExecGroups final {
   Result<ExecGroup> take();
   // Makes the group for the next command, off the path of any.
   void make_ahead();
+  // One that nobody is in serves the next command, where its counters can be set back: to make a
+  // group and to remove it costs the kernel more than a small command does.
   void give_back(ExecGroup group);
   // Removes what was given back and is empty, unless nothing was since the last time.
   void tidy();
@@ -115,6 +123,7 @@ class ExecGroups final {
   std::vector<Fd> shared_;  // how `work` itself is joined where commands have no group of their own
   uint64_t made_ = 0;
   std::optional<ExecGroup> next_;
+  bool next_was_used_ = false;
   struct Live {
     Brake brake;
     bool given_back = false;

@@ -176,10 +176,11 @@ Result<Jail> Jail::create_box(native::AgentConfig config, native::BoxFacts facts
   return jail;
 }
 
-Result<> Jail::hand_over(std::map<std::string, std::string> environment) {
+Result<> Jail::hand_over(guest::HandOver message) {
   if (!std::exchange(config_.parked, false))
     return Error(Code::conflict, "the sandbox is somebody's already");
-  config_.env = std::move(environment);
+  config_.env = std::move(message.env);
+  config_.dies_with_connection |= message.dies_with_connection;
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include "agent/exec_groups.h"
 #include "agent/files.h"
 #include "agent/users.h"
+#include "guest/protocol.h"
 #include "native/agent_config.h"
 #include "native/box_facts.h"
 #include "native/child/exec_child.h"
@@ -42,7 +43,7 @@ class Jail final {
   // Fills in everything that confines.
   void confine(native::ChildPlan& plan, const User& user) const;
   // A parked sandbox is somebody's from now on; once.
-  Result<> hand_over(std::map<std::string, std::string> environment);
+  Result<> hand_over(guest::HandOver message);
   ExecGroups take_groups();
   // The files of /proc that the agent writes; empty when there are none.
   Fd take_proc_files();

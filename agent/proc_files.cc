@@ -60,8 +60,9 @@ void ProcFiles::command_began(pid_t pid) {
   if (!directory_) return;
   processors_.last_pid = static_cast<uint64_t>(std::max(pid, 1));
   // A number of the guest's comes round again some time; a count of forks does not fall.
+  const bool is_first = processors_.forks == 0;
   processors_.forks = std::max(processors_.forks + 1, processors_.last_pid);
-  pace_.command_began(now());
+  is_first ? pace_.first_command_began(now()) : pace_.command_began(now());
 }
 
 Micros ProcFiles::next_deadline() const { return directory_ ? pace_.next() : Micros(0); }

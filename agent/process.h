@@ -39,6 +39,9 @@ struct OutputStream {
   Fd pipe;
   Ring ring;
   bool watched = false;  // in the poller, waiting for more
+  // The end to write to, until the process has ended: its going away is told once, by its end, and
+  // not by each of its streams before.
+  Fd held;
   // Once the process has ended: where its own output ends. What comes later is written by others
   // that it has left behind.
   uint64_t own_end = 0;

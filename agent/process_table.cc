@@ -37,6 +37,7 @@ constexpr size_t kStderrRing = 256 * 1024;
 constexpr auto kCpuTimePace = Millis(10);
 // A year bounds the sum of a moment and a time that was asked for.
 constexpr uint64_t kLongestTimeMs = 31'536'000'000ULL;
+constexpr auto kUntidy = Millis(5);
 constexpr auto kEndingPatience = std::chrono::seconds(2);
 
 Micros now() { return system_clock().boot(); }
@@ -140,8 +141,14 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
 
   Process& added = *processes_.emplace(process->id, std::move(process)).first->second;
   added.subscriptions.push_back(Subscription{&connection, channel, {0, 0}, request.credit});
-  connection.send(guest::FrameType::started, channel,
-                  guest::encode(guest::Started{added.id, static_cast<uint32_t>(added.pid)}));
+  const std::string started =
+      guest::encode(guest::Started{added.id, static_cast<uint32_t>(added.pid)});
+  // Who has something to say to it waits for this.
+  if (request.stdin_open) {
+    connection.send(guest::FrameType::started, channel, started);
+  } else {
+    connection.send_soon(guest::FrameType::started, channel, started);
+  }
   if (added.pid == 0) {
     added.reaped = true;
     added.row.running = false;
@@ -158,6 +165,8 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
     added.input = std::move(in.write_end);
     added.streams[0].pipe = std::move(out.read_end);
     added.streams[1].pipe = std::move(err.read_end);
+    added.streams[0].held = std::move(out.write_end);
+    added.streams[1].held = std::move(err.write_end);
     for (int stream = 0; stream < 2; ++stream) {
       make_nonblocking(added.streams[stream].pipe);
       watch(added, stream);
@@ -466,10 +475,15 @@ void ProcessTable::send(Process& process, int signal) {
 }
 
 void ProcessTable::tidy() {
+  if (tidy_at_.count() == 0 || now() < tidy_at_) return;
+  tidy_at_ = Micros(0);
   groups_.tidy();
   if (std::exchange(wants_group_, false) && !jail_.config().dies_with_connection)
     groups_.make_ahead();
 }
+
+// Whoever waits for the answer would have to share a processor with this.
+void ProcessTable::tidy_later() { tidy_at_ = now() + kUntidy; }
 
 void ProcessTable::reap() {
   for (;;) {
@@ -480,7 +494,10 @@ void ProcessTable::reap() {
     finished_cpu_us_ += micros_of(usage.ru_utime) + micros_of(usage.ru_stime);
     if (auto ended = beside_.extract(pid)) {
       Beside& command = ended.mapped();
-      if (command.group) groups_.give_back(std::move(*command.group));
+      if (command.group) {
+        groups_.give_back(std::move(*command.group));
+        tidy_later();
+      }
       if (command.ended) command.ended(status);
       continue;
     }
@@ -497,6 +514,7 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
   // when there is room.
   for (int stream = 0; stream < 2; ++stream) {
     auto& source = process.streams[stream];
+    source.held.close();
     int left = 0;
     if (source.pipe && ioctl(source.pipe.get(), FIONREAD, &left) != 0) left = 0;
     source.own_end = source.ring.end() + static_cast<uint64_t>(left);
@@ -533,6 +551,7 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
     groups_.give_back(std::move(*process.group));
     process.group.reset();
     wants_group_ = next_id_ > 2;  // who runs a second command runs a third
+    tidy_later();
   }
   exit.stdout_bytes = process.streams[0].own_end;
   exit.stderr_bytes = process.streams[1].own_end;
@@ -569,6 +588,7 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
 
 Micros ProcessTable::next_deadline() const {
   Micros next = groups_.next_look();
+  if (tidy_at_.count() > 0 && (next.count() == 0 || tidy_at_ < next)) next = tidy_at_;
   for (const auto& [id, process] : processes_) {
     for (const Micros due : {process->deadline, process->cpu_check}) {
       if (due.count() > 0 && (next.count() == 0 || due < next)) next = due;

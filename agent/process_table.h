@@ -20,7 +20,12 @@ class ProcessTable final {
   // `began` is told the process that each command begins with.
   ProcessTable(os::Poller& poller, const Jail& jail, ExecGroups groups,
                std::function<void(pid_t)> began)
-      : poller_(poller), jail_(jail), groups_(std::move(groups)), began_(std::move(began)) {}
+      : poller_(poller),
+        jail_(jail),
+        groups_(std::move(groups)),
+        wants_group_(jail.config().parked),
+        tidy_at_(wants_group_ ? Micros(1) : Micros(0)),
+        began_(std::move(began)) {}
 
   // Starts a command and follows it on `channel`. A program that cannot be executed is a command
   // that has ended with 126 or 127, as in a shell; every other failure is an error.
@@ -86,12 +91,14 @@ class ProcessTable final {
   void send(Process& process, int signal);
   void close_stream(Process& process, int stream);
   void evict_finished();
+  void tidy_later();
   guest::ProcessRow row_of(const Process& process) const;
 
   os::Poller& poller_;
   const Jail& jail_;
   ExecGroups groups_;
-  bool wants_group_ = false;
+  bool wants_group_;  // one made ahead for the next command
+  Micros tidy_at_;    // zero = everything is tidy
   std::function<void(pid_t)> began_;
   uint64_t next_id_ = 1;
   std::map<uint64_t, std::unique_ptr<Process>> processes_;

@@ -17,6 +17,7 @@ class RefreshPace final {
  public:
   static constexpr Micros kGap = Millis(50);
   static constexpr Micros kCommandGap = Millis(100);
+  static constexpr Micros kFirstDelay = Millis(3);
   static constexpr Micros kFollowGap = Millis(1000);
   static constexpr Micros kFollowed = Millis(5000);
   static constexpr int kCheapness = 20;
@@ -30,6 +31,11 @@ class RefreshPace final {
   void command_began(Micros now) {
     if (now >= last_ + std::max(kCommandGap, gap_)) wanted_ = true;
   }
+  // Nothing has run here yet, so what was written is nearly true: the command is not held up.
+  void first_command_began(Micros now) {
+    wanted_ = true;
+    not_before_ = now + kFirstDelay;
+  }
   void was_written(Micros now, Micros cost) {
     last_ = now;
     gap_ = std::clamp(cost * kCheapness, kGap, kFollowGap);
@@ -38,19 +44,22 @@ class RefreshPace final {
   void was_armed() { armed_ = true; }
 
   bool should_write(Micros now) const {
-    return (wanted_ && now >= last_ + gap_) || (follows(last_) && now >= last_ + kFollowGap);
+    return (wanted_ && now >= soonest()) || (follows(last_) && now >= last_ + kFollowGap);
   }
-  bool should_arm(Micros now) const { return !armed_ && !wanted_ && now >= last_ + gap_; }
+  bool should_arm(Micros now) const { return !armed_ && !wanted_ && now >= soonest(); }
   // When one of the two may become true by itself; zero = never.
   Micros next() const {
-    if (wanted_ || !armed_) return last_ + gap_;
+    if (wanted_ || !armed_) return soonest();
     return follows(last_) ? last_ + kFollowGap : Micros(0);
   }
 
  private:
   bool follows(Micros from) const { return from + kFollowGap <= follow_until_; }
 
+  Micros soonest() const { return std::max(last_ + gap_, not_before_); }
+
   Micros last_{0};
+  Micros not_before_{0};
   Micros gap_ = kGap;
   Micros follow_until_{0};
   bool wanted_ = true;

@@ -133,5 +133,19 @@ TEST(RefreshPace, ACommandCausesAWritingUnlessTheTextIsFresh) {
   EXPECT_EQ(world.writings, 3);
 }
 
+TEST(RefreshPace, TheFirstCommandIsNotHeldUp) {
+  World world;
+  world.pass(std::chrono::hours(1));
+  world.pace.first_command_began(world.now);
+  world.turn();
+  EXPECT_EQ(world.writings, 1);
+
+  world.pass(RefreshPace::kFirstDelay);
+  EXPECT_EQ(world.writings, 2);
+  world.pass(std::chrono::hours(1));
+  EXPECT_EQ(world.writings, 2);
+  EXPECT_TRUE(world.armed);
+}
+
 }  // namespace
 }  // namespace atl::agent

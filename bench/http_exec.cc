@@ -19,9 +19,8 @@ int main(int argc, char** argv) {
   const double most_micros = argc == 5 ? std::atof(argv[4]) * 1e6 : INFINITY;
   const auto begin = std::chrono::steady_clock::now();
   const Fd socket = bench::connect_to(argv[1]);
-  const std::string request =
-      bench::make_request("POST", "/v1/sandboxes/" + std::string(argv[2]) + "/exec",
-                          R"({"argv":["/bin/true"]})");
+  const std::string request = bench::make_request(
+      "POST", "/v1/sandboxes/" + std::string(argv[2]) + "/exec", R"({"argv":["/bin/true"]})");
   bench::Series exec{"http_exec_us", {}}, spawn{"posix_spawn_us", {}};
   for (int i = -count / 10; i < count && bench::micros_since(begin) < most_micros; ++i) {
     const auto start = std::chrono::steady_clock::now();

@@ -1,15 +1,18 @@
-// What a client waits for on the native sandbox, beside a bare process, alternating so that all see
-// the same machine: a run of `true` over a Unix socket and over TCP, a sandbox made, a command in a
-// live one.
+// What a client waits for on the native sandbox, beside a bare process, in turns, so that both see
+// the same machine. One kept-alive connection; bursts with a pause between them, in which what was
+// taken from the sandboxes made ahead is made again.
 //
-//   bench_native_path SOCKET PORT KEY COUNT [RUN_BODY]
+//   bench_native_path KIND ADDRESS KEY COUNT BURST PAUSE_MS [PROGRAM ARGUMENT…]
 //
-// The stages that the engine tells of itself go along. Every sandbox that it makes it removes.
-#include <cmath>
+// KIND is run (a sandbox for one command), create (a sandbox is made; removing it is not counted),
+// exec (a command in a live sandbox). ADDRESS is a Unix socket or a port. The command is /bin/true
+// if none is given. A sandbox that was parked is a hit, any other a miss; they are told apart.
+#include <poll.h>
+
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <string>
+#include <vector>
 
 #include "bench/http_client.h"
 #include "bench/spawn.h"
@@ -32,53 +35,69 @@ void expect(const std::string& answer, const char* what) {
   std::exit(1);
 }
 
-double timed(int socket, const std::string& request, const char* wanted, std::string* answer) {
-  const auto start = std::chrono::steady_clock::now();
-  *answer = bench::round_trip(socket, request);
-  const double took = bench::micros_since(start);
-  expect(*answer, wanted);
-  return took;
+std::string json_array(const std::vector<std::string>& argv) {
+  std::string text = "[";
+  for (const auto& argument : argv) {
+    text += text.size() > 1 ? ",\"" : "\"";
+    for (const char c : argument) {
+      if (c == '"' || c == '\\') text += '\\';
+      text += c;
+    }
+    text += '"';
+  }
+  return text + "]";
 }
+
+struct Client {
+  Fd socket;
+  std::string key;
+
+  std::string call(const std::string& method, const std::string& path, const std::string& body) {
+    return bench::round_trip(socket.get(), bench::make_request(method, path, body, key));
+  }
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5 && argc != 6) return 2;
-  const std::string key = argv[3];
-  const int count = std::atoi(argv[4]);
-  const std::string body = argc == 6 ? argv[5] : R"({"exec":{"argv":["/bin/true"]}})";
-  const Fd near = bench::connect_to(argv[1]), far = bench::connect_to(argv[2]);
-  const auto run_near = bench::make_request("POST", "/v1/runs", body);
-  const auto run_far = bench::make_request("POST", "/v1/runs", body, key);
-  const auto create = bench::make_request("POST", "/v1/sandboxes", R"({"ttl_s":600})");
-  const auto path = [](const std::string& id) { return "/v1/sandboxes/" + id; };
+  if (argc < 7) return 2;
+  const std::string kind = argv[1];
+  Client client{bench::connect_to(argv[2]), argv[3]};
+  const int count = std::atoi(argv[4]), burst = std::atoi(argv[5]), pause = std::atoi(argv[6]);
+  std::vector<std::string> command(argv + 7, argv + argc);
+  if (command.empty()) command = {"/bin/true"};
 
-  std::string answer;
-  timed(near.get(), create, "201 Created", &answer);
-  const std::string live = text_after(answer, "id");
-  const auto exec = bench::make_request("POST", path(live) + "/exec", R"({"argv":["/bin/true"]})");
-
-  bench::Series bare{"bare_us", {}}, unix_run{"run_unix_us", {}}, tcp_run{"run_tcp_us", {}};
-  bench::Series made{"create_us", {}}, executed{"exec_us", {}}, removed{"delete_us", {}};
-  std::string last_run;
-  for (int i = -count / 10; i < count; ++i) {
-    const double t_bare = bench::spawn_true();
-    const double t_unix = timed(near.get(), run_near, "\"exit_code\":0", &last_run);
-    const double t_tcp = timed(far.get(), run_far, "\"exit_code\":0", &answer);
-    const double t_exec = timed(near.get(), exec, "\"exit_code\":0", &answer);
-    const double t_create = timed(near.get(), create, "201 Created", &answer);
-    const auto end = bench::make_request("DELETE", path(text_after(answer, "id")), "");
-    const double t_delete = timed(near.get(), end, " 20", &answer);
-    if (i < 0) continue;  // warming up
-    bare.micros.push_back(t_bare);
-    unix_run.micros.push_back(t_unix);
-    tcp_run.micros.push_back(t_tcp);
-    executed.micros.push_back(t_exec);
-    made.micros.push_back(t_create);
-    removed.micros.push_back(t_delete);
+  const std::string exec = "{\"argv\":" + json_array(command) + "}";
+  std::string path = "/v1/runs", body = "{\"exec\":" + exec + "}", live;
+  const char* wanted = "\"exit_code\":0";
+  if (kind == "create") {
+    path = "/v1/sandboxes";
+    body = R"({"ttl_s":600})";
+    wanted = "201 Created";
+  } else if (kind == "exec") {
+    const auto made = client.call("POST", "/v1/sandboxes", R"({"ttl_s":600})");
+    expect(made, "201 Created");
+    live = text_after(made, "id");
+    path = "/v1/sandboxes/" + live + "/exec";
+    body = exec;
   }
-  bench::round_trip(near.get(), bench::make_request("DELETE", path(live), ""));
-  bench::print({bare, unix_run, tcp_run, executed, made, removed});
-  std::fprintf(stderr, "%s\n", last_run.c_str());
+  const std::string request = bench::make_request("POST", path, body, client.key);
+
+  bench::Series bare{"bare_us", {}}, hits{"hit_us", {}}, misses{"miss_us", {}};
+  for (int i = -burst; i < count; ++i) {
+    if (i % burst == 0) poll(nullptr, 0, pause);
+    const double alone = bench::spawn_and_wait(command);
+    const auto start = std::chrono::steady_clock::now();
+    const std::string answer = bench::round_trip(client.socket.get(), request);
+    const double took = bench::micros_since(start);
+    expect(answer, wanted);
+    if (kind == "create") client.call("DELETE", path + "/" + text_after(answer, "id"), "");
+    if (i < 0) continue;  // warming up
+    bare.micros.push_back(alone);
+    const bool is_miss = answer.find("\"name\":\"create\"") != std::string::npos;
+    (is_miss ? misses : hits).micros.push_back(took);
+  }
+  if (!live.empty()) client.call("DELETE", "/v1/sandboxes/" + live, "");
+  bench::print({bare, hits, misses});
   return 0;
 }

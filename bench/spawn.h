@@ -3,12 +3,15 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 namespace atl::bench {
 
 // Microseconds from before posix_spawn to after waitpid.
 double spawn_true();
+// The same of any command, its output thrown away.
+double spawn_and_wait(const std::vector<std::string>& command);
 
 // Prints {"name": [samples…], …} for bench/run to read.
 struct Series {

@@ -22,6 +22,7 @@ Result<SandboxSpec> copy(const SandboxSpec& spec) {
   other.resources = spec.resources;
   other.env = spec.env;
   other.expires_at = spec.expires_at;
+  other.is_run = spec.is_run;
   if (spec.workspace) {
     TRY(other.workspace, copy(*spec.workspace));
   }
@@ -43,6 +44,7 @@ SandboxSpec to_spec(const SandboxRecord& record) {
   spec.resources = record.resources;
   if (record.env) spec.env = *record.env;
   spec.expires_at = record.expires_boot;
+  spec.is_run = record.lifecycle == Lifecycle::ephemeral;
   return spec;
 }
 
@@ -202,20 +204,19 @@ Task<> Creator::make(Plan plan) {
   const auto record = plan.record;
   CO_TRY(auto turn, co_await record->turns.take());
   parts_.sandboxes.move_to(*record, State::starting);
-  std::vector<store::Change> more;
-  if (plan.key) more.push_back(store::PutIdempotency{*plan.key});
-  const Op op = record->lifecycle == Lifecycle::ephemeral ? Op::run : Op::create;
-  auto intent = co_await parts_.journal.begin(record, op, std::move(more));
-  if (!intent) {
-    give_up(plan, Intent{}, intent.error());
-    co_return std::move(intent).error().at_stage("intent");
+  if (plan.key) plan.more.push_back(store::PutIdempotency{*plan.key});
+  auto begun = co_await announce(plan);
+  if (!begun) {
+    give_up(plan, Intent{}, begun.error());
+    co_return std::move(begun).error().at_stage("intent");
   }
+  const Intent intent = *begun;
   plan.timer.mark("intent");
 
-  auto made = co_await make_journalled(plan, *intent);
+  auto made = co_await make_journalled(plan, intent);
   parts_.metrics.creates.at(record->driver, made ? "ok" : to_string(made.error().code())).add();
   if (!made) {
-    give_up(plan, *intent, made.error());
+    give_up(plan, intent, made.error());
     co_return std::move(made).error();
   }
   const auto took = std::chrono::duration<double, std::milli>(plan.timer.total_ms());
@@ -224,6 +225,20 @@ Task<> Creator::make(Plan plan) {
   record->stages = plan.timer.stages();
   parts_.reaper.schedule(record);
   co_return Result<>();
+}
+
+// What is made on this host is seen by the driver, and what no row tells of is destroyed after a
+// crash. That is all that a run needs. A sandbox that was parked is there already, and its row is
+// written before anybody is told of it. Everybody else waits until the intent is safe.
+Task<Intent> Creator::announce(Plan& plan) {
+  const auto record = plan.record;
+  const bool is_run = record->lifecycle == Lifecycle::ephemeral;
+  if (record->placement == Placement::host && (is_run || plan.was_parked)) {
+    ++record->generation;
+    co_return Intent{};
+  }
+  co_return co_await parts_.journal.begin(record, is_run ? Op::run : Op::create,
+                                          std::exchange(plan.more, {}));
 }
 
 Task<> Creator::make_journalled(Plan& plan, Intent intent) {
@@ -287,7 +302,8 @@ Task<> Creator::commit(Plan& plan, Intent intent) {
     record->run_intent = intent.id;
     co_return Result<>();
   }
-  auto settled = co_await parts_.journal.settle(record, intent, store::IntentState::done);
+  auto settled = co_await parts_.journal.settle(record, intent, store::IntentState::done, {},
+                                                std::move(plan.more));
   if (!settled) co_return std::move(settled).error();
   // It may have died while the store was writing, and nobody has been told that it lives yet.
   if (record->state != State::running) {
@@ -311,6 +327,8 @@ void Creator::give_up(Plan& plan, Intent intent, const Error& why) {
   if (intent.id != 0) {
     parts_.journal.settle_later(record, intent, store::IntentState::failed, why.message(),
                                 std::move(more));
+  } else if (record->lifecycle == Lifecycle::ephemeral) {
+    parts_.journal.note_later(record);
   }
 }
 

@@ -28,6 +28,7 @@ class Creator final {
     std::optional<store::IdempotencyRow> key;
     bool was_parked = false;  // the driver has one ready
     telemetry::StageTimer timer;
+    std::vector<store::Change> more = {};  // to be written with the record
   };
 
   // What was made for the same key or name before, or is being made; nullopt when there is nothing.
@@ -40,6 +41,7 @@ class Creator final {
   Result<Plan> plan(const Caller& caller, CreateRequest request, Lifecycle lifecycle,
                     telemetry::StageTimer timer);
   Task<> make(Plan plan);
+  Task<Intent> announce(Plan& plan);
   Task<> make_journalled(Plan& plan, Intent intent);
   Task<std::shared_ptr<Sandbox>> make_on_route(Plan& plan);
   Task<> commit(Plan& plan, Intent intent);

@@ -31,18 +31,35 @@ Journal::Journal(store::Store& store, telemetry::Metrics& metrics, const Clock& 
       unwritten_(std::make_shared<std::vector<std::shared_ptr<Settlement>>>()) {}
 
 Task<Intent> Journal::begin(RecordPtr record, Op op, std::vector<store::Change> more) {
-  ++record->generation;
-  const Intent intent{++last_intent_, op};
-  store::Transaction transaction{durability_of(*record), std::move(more)};
-  transaction.changes.push_back(store::PutSandbox{to_row(*record, boot_id_)});
+  const Intent intent = next(op);
+  CO_TRY_OK(co_await commit(announce(*record, intent, std::move(more))));
+  co_return intent;
+}
+
+Intent Journal::begin_later(const RecordPtr& record, Op op, std::vector<store::Change> more) {
+  const Intent intent = next(op);
+  auto transaction = announce(*record, intent, std::move(more));
+  metrics_.store_commits.at(in_words(transaction.durability)).add();
+  store_.enqueue(std::move(transaction), [id = record->id](Result<> written) {
+    if (written) return;
+    telemetry::log_error("an intent could not be written",
+                         {{"sandbox", id}, {"why", written.error().message()}});
+  });
+  return intent;
+}
+
+store::Transaction Journal::announce(SandboxRecord& record, Intent intent,
+                                     std::vector<store::Change> more) const {
+  ++record.generation;
+  store::Transaction transaction{durability_of(record), std::move(more)};
+  transaction.changes.push_back(store::PutSandbox{to_row(record, boot_id_)});
   transaction.changes.push_back(
       store::PutIntent{{.id = intent.id,
-                        .sandbox = record->id,
-                        .generation = record->generation,
-                        .op = std::string(json::name_of(op)),
+                        .sandbox = record.id,
+                        .generation = record.generation,
+                        .op = std::string(json::name_of(intent.op)),
                         .created_at_ms = clock_.wall().time_since_epoch().count()}});
-  CO_TRY_OK(co_await commit(std::move(transaction)));
-  co_return intent;
+  return transaction;
 }
 
 Task<> Journal::note(RecordPtr record) {

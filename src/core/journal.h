@@ -47,6 +47,9 @@ class Journal final {
   // Writes the record as it is now, with a new generation, and the intent; `more` goes into the
   // same transaction. If it fails, nothing has been written and nothing may be done.
   Task<Intent> begin(RecordPtr record, Op op, std::vector<store::Change> more = {});
+  // The same for those who need not wait: what they do is found without it, see Creator::make. It
+  // is written before whatever is written of the record later.
+  Intent begin_later(const RecordPtr& record, Op op, std::vector<store::Change> more = {});
   // Writes the record alone.
   Task<> note(RecordPtr record);
   // How it went, with the record as it is now.
@@ -69,6 +72,9 @@ class Journal final {
   };
 
   store::Transaction to_transaction(const Settlement& settlement) const;
+  Intent next(Op op) { return {++last_intent_, op}; }
+  store::Transaction announce(SandboxRecord& record, Intent intent,
+                              std::vector<store::Change> more) const;
   Task<> commit(store::Transaction transaction);
   void enqueue(std::shared_ptr<Settlement> settlement);
 

@@ -40,6 +40,7 @@ Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec
   request.defaults.user = exec.user;
   CO_TRY(const auto record, co_await creator_.create_for_run(caller, std::move(request), timer));
   const InUse in_use(record);
+  announce_later(record, keep_alive);
   timer.skip();
   stop->on_stop_ = [this, record, keep_alive] {
     const auto alive = keep_alive.lock();
@@ -54,8 +55,8 @@ Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec
   timer.mark("exec");
   stop->on_stop_ = nullptr;
   // A name is free again when the answer comes.
-  if (record->name.empty() && teardowns_ < kMostTeardowns) {
-    clear_away_later(record, keep_alive.lock());
+  if (record->name.empty() && over_.size() + teardowns_ < kMostTeardowns) {
+    clear_away_later(record, keep_alive);
   } else {
     auto destroyed = co_await destroyer_.destroy(record, EndReason::run_over);
     note_left_over(*record, destroyed);
@@ -74,13 +75,44 @@ Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec
   co_return result;
 }
 
-void Runs::clear_away_later(const RecordPtr& record, std::shared_ptr<void> alive) {
-  ++teardowns_;
-  spawn(parts_.executor, destroyer_.destroy(record, EndReason::run_over),
-        [this, record, alive = std::move(alive)](Result<> destroyed) {
-          --teardowns_;
-          note_left_over(*record, destroyed);
-        });
+void Runs::announce_later(const RecordPtr& record, std::weak_ptr<void> alive) {
+  if (record->run_intent != 0) return;
+  unannounced_.push_back(record);
+  if (unannounced_.size() > 1) return;
+  announcement_.expires_after(kShort);
+  announcement_.async_wait(
+      [this, alive = std::move(alive)](const boost::system::error_code& error) {
+        const auto owner = alive.lock();
+        if (error || !owner) return;
+        for (const auto& weak : std::exchange(unannounced_, {})) {
+          const auto record = weak.lock();
+          if (record && record->state == State::running)
+            record->run_intent = parts_.journal.begin_later(record, Op::run).id;
+        }
+      });
+}
+
+void Runs::clear_away_later(const RecordPtr& record, std::weak_ptr<void> alive) {
+  over_.push_back(record);
+  if (const auto owner = alive.lock()) clear_away(kMostOver, owner);
+  pause_.expires_after(kPause);
+  pause_.async_wait([this, alive = std::move(alive)](const boost::system::error_code& error) {
+    const auto owner = alive.lock();
+    if (!error && owner) clear_away(0, owner);
+  });
+}
+
+void Runs::clear_away(size_t left, const std::shared_ptr<void>& alive) {
+  while (over_.size() > left) {
+    const auto record = std::move(over_.front());
+    over_.pop_front();
+    ++teardowns_;
+    spawn(parts_.executor, destroyer_.destroy(record, EndReason::run_over),
+          [this, record, alive](Result<> destroyed) {
+            --teardowns_;
+            note_left_over(*record, destroyed);
+          });
+  }
 }
 
 Error Runs::explain(const SandboxRecord& record, const RunStop& stop, Error error) const {

@@ -1,6 +1,9 @@
-// A run: create, exec and destroy in one call. One awaited write to the store, none of them waiting
-// for the disk.
+// A run: create, exec and destroy in one call. Nothing of it waits for the store.
 #pragma once
+
+#include <deque>
+
+#include <boost/asio/steady_timer.hpp>
 
 #include "core/creator.h"
 #include "core/destroyer.h"
@@ -18,9 +21,17 @@ class Runs final {
  public:
   // So many sandboxes whose run is over may wait to be cleared away; with more, runs wait for it.
   static constexpr size_t kMostTeardowns = 32;
+  // So many may wait for a pause, which is so long.
+  static constexpr size_t kMostOver = 16;
+  static constexpr Micros kPause = Millis(5);
+  static constexpr Micros kShort = Millis(20);
 
   Runs(Parts& parts, Creator& creator, Destroyer& destroyer)
-      : parts_(parts), creator_(creator), destroyer_(destroyer) {}
+      : parts_(parts),
+        creator_(creator),
+        destroyer_(destroyer),
+        announcement_(parts.executor),
+        pause_(parts.executor) {}
 
   // `keep_alive` owns the engine's parts; what stop() starts holds on to it.
   Task<RunResult> run(Caller caller, CreateRequest request, ExecRequest exec,
@@ -32,15 +43,24 @@ class Runs final {
                            RunOutput output);
   Task<ExecResult> observe(RecordPtr record, ExecRequest exec, std::string stdin_bytes,
                            std::shared_ptr<RunObserver> observer);
-  // The answer need not wait for what nobody will see again. `alive` owns the engine's parts.
-  void clear_away_later(const RecordPtr& record, std::shared_ptr<void> alive);
+  // The answer need not wait for what nobody will see again, and neither need the next run: it is
+  // done in a pause between runs, or when there is too much of it. `alive` owns the engine's parts.
+  void clear_away_later(const RecordPtr& record, std::weak_ptr<void> alive);
+  void clear_away(size_t left, const std::shared_ptr<void>& alive);
+  // A run that takes its time is written down, so that a crash leaves word of it; most are over
+  // before the ink would be dry.
+  void announce_later(const RecordPtr& record, std::weak_ptr<void> alive);
   // What a failed exec means to whoever waits for the run.
   Error explain(const SandboxRecord& record, const RunStop& stop, Error error) const;
 
   Parts& parts_;
   Creator& creator_;
   Destroyer& destroyer_;
-  size_t teardowns_ = 0;
+  std::vector<std::weak_ptr<SandboxRecord>> unannounced_;
+  asio::steady_timer announcement_;
+  std::deque<RecordPtr> over_;
+  size_t teardowns_ = 0;  // of which these are under way
+  asio::steady_timer pause_;
 };
 
 }  // namespace atl

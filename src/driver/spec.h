@@ -61,6 +61,8 @@ struct SandboxSpec {
   std::optional<HostDirectory> root;
   // When the sandbox ends even if nobody is there to end it, on Clock::boot(); zero = never.
   Micros expires_at{0};
+  // For one command, whose answer nobody else can take: it may end with whoever has made it.
+  bool is_run = false;
 };
 
 }  // namespace atl

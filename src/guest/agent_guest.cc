@@ -266,12 +266,12 @@ Task<std::shared_ptr<AgentConnection>> AgentGuest::connection() {
   co_return opened;
 }
 
-Task<> AgentGuest::hand_over(std::map<std::string, std::string> environment) {
-  std::string body = encode(HandOver{std::move(environment)});
+Task<> AgentGuest::hand_over(HandOver message) {
+  std::string body = encode(message);
   if (body.size() > kLargestBody)
     co_return Error(Code::too_large, "the sandbox's environment is larger than 1 MiB");
   CO_TRY(auto agent, co_await connection());
-  CO_TRY_OK(co_await agent->call(FrameType::hand_over, std::move(body)));
+  agent->post(FrameType::hand_over, 0, std::move(body));
   co_return Result<>();
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "driver/driver.h"
+#include "guest/protocol.h"
 #include "net/byte_stream.h"
 
 namespace atl::guest {
@@ -38,7 +39,7 @@ class AgentGuest final : public Guest {
   Task<> end_processes();
   Task<SandboxStats> stats();
   // Makes a parked sandbox (native/parked_boxes.h) somebody's.
-  Task<> hand_over(std::map<std::string, std::string> environment);
+  Task<> hand_over(HandOver message);
   // Connects if need be: whether the agent answers.
   Task<> greet();
   // Ends the connection; handles that are still out fail.

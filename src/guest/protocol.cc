@@ -318,6 +318,7 @@ Result<Error> decode_error(std::string_view body) {
 std::string encode(const HandOver& message) {
   ByteWriter writer;
   writer.pairs(message.env);
+  writer.u8(message.dies_with_connection ? 1 : 0);
   return std::move(writer).bytes();
 }
 
@@ -325,6 +326,7 @@ Result<HandOver> decode_hand_over(std::string_view body) {
   ByteReader reader(body);
   HandOver message;
   message.env = reader.pairs(kMostVariables);
+  message.dies_with_connection = reader.u8() != 0;
   return checked(reader, std::move(message));
 }
 

@@ -144,6 +144,7 @@ Result<Error> decode_error(std::string_view body);
 
 struct HandOver {
   std::map<std::string, std::string> env;
+  bool dies_with_connection = false;
 };
 std::string encode(const HandOver& message);
 Result<HandOver> decode_hand_over(std::string_view body);

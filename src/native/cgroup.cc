@@ -10,10 +10,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 #include "base/clock.h"
+#include "base/ids.h"
 #include "base/text.h"
 #include "os/file.h"
 
@@ -26,6 +29,8 @@ constexpr const char* kAgent = "agent";
 constexpr const char* kSupervisor = "atoll-supervisor";
 constexpr auto kPatience = std::chrono::seconds(5);
 constexpr int kAttempts = 5;
+// A sandbox has its agent in it from the moment it is made.
+constexpr time_t kAbandonedSeconds = 600;
 
 struct Mounted {
   std::string path;
@@ -128,6 +133,16 @@ Result<> remove_group(int parent, const std::string& name, Micros give_up) {
     kill_members(group->get());
     poll(nullptr, 0, 1);
   }
+}
+
+// Anybody in it or below; who cannot be counted counts.
+bool has_members(const Fd& group) {
+  const auto members = os::read_file(group.get(), "cgroup.procs", 4 << 20);
+  if (!members || !members->empty()) return true;
+  return std::ranges::any_of(subgroups(group.get()), [&](const std::string& name) {
+    auto below = open_directory(group.get(), name);
+    return !below || has_members(*below);
+  });
 }
 
 // Both that no sandbox goes without.
@@ -274,12 +289,25 @@ void CgroupSlice::remove_if_empty() {
   }
 }
 
+void CgroupSlice::remove_abandoned() {
+  const time_t long_ago = time(nullptr) - kAbandonedSeconds;
+  for (const auto& tree : trees_) {
+    for (const auto& name : subgroups(tree.slice.get())) {
+      struct stat info{};
+      if (!is_sandbox_id(name) || fstatat(tree.slice.get(), name.c_str(), &info, 0) != 0 ||
+          info.st_mtime > long_ago) {
+        continue;
+      }
+      if (auto group = open_directory(tree.slice.get(), name); group && !has_members(*group))
+        static_cast<void>(remove_group(tree.slice.get(), name, Micros(0)));
+    }
+  }
+}
+
 Result<BoxCgroups> BoxCgroups::create(CgroupSlice& slice, const std::string& id, uid_t owner) {
   for (int attempt = 1;; ++attempt) {
-    BoxCgroups box;
-    box.version_ = slice.version();
-    box.id_ = id;
-    auto made = box.make(slice, owner);
+    BoxCgroups box = find(slice, id);
+    auto made = box.make(owner);
     if (made) return box;
     static_cast<void>(box.remove());
     if (made.error().os_errno() != ENOENT || attempt == kAttempts) return std::move(made).error();
@@ -287,10 +315,8 @@ Result<BoxCgroups> BoxCgroups::create(CgroupSlice& slice, const std::string& id,
   }
 }
 
-Result<> BoxCgroups::make(const CgroupSlice& slice, uid_t owner) {
-  for (const auto& tree : slice.trees()) {
-    TRY(auto copy, tree.slice.duplicate());
-    places_.push_back({tree.roles, std::move(copy)});
+Result<> BoxCgroups::make(uid_t owner) {
+  for (const auto& tree : slice_->trees()) {
     TRY(auto group, make_group(tree.slice.get(), id_));
     TRY(auto join, os::open_at(group.get(), join_file(version_), O_WRONLY));
     joins_.push_back(std::move(join));
@@ -310,21 +336,15 @@ Result<> BoxCgroups::make(const CgroupSlice& slice, uid_t owner) {
   return {};
 }
 
-Result<BoxCgroups> BoxCgroups::find(const CgroupSlice& slice, const std::string& id) {
+BoxCgroups BoxCgroups::find(const CgroupSlice& slice, const std::string& id) {
   BoxCgroups box;
+  box.slice_ = &slice;
   box.version_ = slice.version();
   box.id_ = id;
-  for (const auto& tree : slice.trees()) {
-    TRY(auto copy, tree.slice.duplicate());
-    box.places_.push_back({tree.roles, std::move(copy)});
-    if (auto work = os::open_at(tree.slice.get(), id + "/" + kWork, O_RDONLY | O_DIRECTORY)) {
-      box.work_.push_back({tree.roles, std::move(*work)});
-    }
-  }
   return box;
 }
 
-Result<> BoxCgroups::finish(uid_t owner) {
+Result<> BoxCgroups::finish(uid_t owner, const CgroupLimits& limits) {
   joins_.clear();
   hand_down_.close();
   for (const auto& work : work_) {
@@ -339,19 +359,32 @@ Result<> BoxCgroups::finish(uid_t owner) {
       return os_error("handing over the cgroup");
     }
   }
+  TRY_OK(set_limits(limits));
+  work_.clear();
   return {};
+}
+
+const CgroupTree* BoxCgroups::find_tree(uint8_t role) const {
+  const auto& trees = slice_->trees();
+  const auto found =
+      std::ranges::find_if(trees, [&](const CgroupTree& tree) { return (tree.roles & role) != 0; });
+  return found == trees.end() ? nullptr : &*found;
+}
+
+Result<Fd> BoxCgroups::open_work(const CgroupTree& tree) const {
+  return os::open_at(tree.slice.get(), id_ + "/" + kWork, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 }
 
 Result<> BoxCgroups::set(uint8_t role, const std::string& file, const std::string& value,
                          bool optional) {
-  for (const auto& work : work_) {
-    if ((work.roles & role) == 0) continue;
-    auto written = os::write_value(work.directory.get(), file, value);
-    if (!written && optional && written.error().os_errno() == ENOENT) return {};
-    return written;
+  const CgroupTree* tree = find_tree(role);
+  if (tree == nullptr) {
+    if (optional) return {};
+    return Error(Code::unsupported, "no cgroup controller of this host has " + file);
   }
-  if (optional) return {};
-  return Error(Code::unsupported, "no cgroup controller of this host has " + file);
+  auto written = os::write_value(tree->slice.get(), id_ + "/" + kWork + "/" + file, value);
+  if (!written && optional && written.error().os_errno() == ENOENT) return {};
+  return written;
 }
 
 Result<> BoxCgroups::set_limits(const CgroupLimits& limits) {
@@ -400,12 +433,10 @@ Result<> BoxCgroups::set_limits(const CgroupLimits& limits) {
 }
 
 Result<> BoxCgroups::freeze(bool frozen) {
-  const auto place = std::ranges::find_if(
-      work_, [](const Work& work) { return (work.roles & kRoleFreezer) != 0; });
-  if (place == work_.end()) {
-    return Error(Code::unsupported, "this host has no cgroup freezer");
-  }
-  const int directory = place->directory.get();
+  const CgroupTree* tree = find_tree(kRoleFreezer);
+  if (tree == nullptr) return Error(Code::unsupported, "this host has no cgroup freezer");
+  TRY(const auto work, open_work(*tree));
+  const int directory = work.get();
   const Micros give_up = system_clock().boot() + kPatience;
   const bool v1 = version_ == CgroupVersion::v1;
   const std::string wanted = v1 ? (frozen ? "FROZEN" : "THAWED") : (frozen ? "1" : "0");
@@ -426,28 +457,37 @@ Result<> BoxCgroups::freeze(bool frozen) {
 void BoxCgroups::let_die() {
   if (version_ == CgroupVersion::v1)
     static_cast<void>(set(kRoleFreezer, "freezer.state", "THAWED", true));
-  for (const auto& work : work_) {
-    if ((work.roles & kRoleCpu) != 0) unthrottle(work.directory.get(), version_);
+  if (const CgroupTree* tree = find_tree(kRoleCpu)) {
+    if (auto work = open_work(*tree)) unthrottle(work->get(), version_);
   }
+}
+
+bool BoxCgroups::remove_quickly(const CgroupTree& tree) const {
+  const auto gone = [&](const std::string& group) {
+    return unlinkat(tree.slice.get(), group.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
+  };
+  return gone(id_ + "/" + kWork) && (version_ == CgroupVersion::v1 || gone(id_ + "/" + kAgent)) &&
+         gone(id_);
 }
 
 Result<> BoxCgroups::remove() {
   if (id_.empty()) return {};
   joins_.clear();
   hand_down_.close();
-  let_die();
   work_.clear();
   const Micros give_up = system_clock().boot() + kPatience;
-  for (const auto& place : places_) {
+  bool may_die = false;
+  for (const auto& tree : slice_->trees()) {
+    if (remove_quickly(tree)) continue;
+    if (!std::exchange(may_die, true)) let_die();
     if (version_ == CgroupVersion::v2) {
-      if (auto group = open_directory(place.slice.get(), id_)) {
+      if (auto group = open_directory(tree.slice.get(), id_)) {
         static_cast<void>(os::write_value(group->get(), "cgroup.kill", "1"));
       }
     }
-    TRY_OK(remove_group(place.slice.get(), id_, give_up));
+    TRY_OK(remove_group(tree.slice.get(), id_, give_up));
   }
   id_.clear();
-  places_.clear();
   return {};
 }
 

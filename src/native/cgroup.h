@@ -72,6 +72,9 @@ class CgroupSlice final {
   Result<> open();
   // Removes them again if no sandbox is left.
   void remove_if_empty();
+  // Removes the groups of sandboxes that nobody is left to remove: no process in them, and none has
+  // come or gone for a while. Their launcher was killed with everybody who could take its place.
+  void remove_abandoned();
 
   CgroupVersion version() const { return version_; }
   uint8_t roles() const { return roles_; }
@@ -87,7 +90,7 @@ class CgroupSlice final {
   std::string cpuset_;  // where the cpuset controller is, if anywhere
 };
 
-// The groups of one sandbox.
+// The groups of one sandbox. The slice outlives it.
 class BoxCgroups final {
  public:
   BoxCgroups() = default;
@@ -95,11 +98,12 @@ class BoxCgroups final {
   // Another launcher may remove an empty slice at any moment; it is made again then.
   static Result<BoxCgroups> create(CgroupSlice& slice, const std::string& id, uid_t owner);
   // Takes up what an earlier launcher has made.
-  static Result<BoxCgroups> find(const CgroupSlice& slice, const std::string& id);
+  static BoxCgroups find(const CgroupSlice& slice, const std::string& id);
 
   explicit operator bool() const { return !id_.empty(); }
   CgroupVersion version() const { return version_; }
 
+  // Only while the sandbox is being made: thousands of them would be many descriptors to carry.
   // Files for the child to write "0" into, in this order; on v2 it makes its cgroup namespace
   // between the first and the second, and then hands the controllers down.
   const std::vector<Fd>& joins() const { return joins_; }
@@ -109,8 +113,8 @@ class BoxCgroups final {
     Fd directory;
   };
   const std::vector<Work>& work() const { return work_; }
-  // Once the agent lives: hands `work` over to it.
-  Result<> finish(uid_t owner);
+  // Once the agent lives: hands `work` over to it, and bounds it.
+  Result<> finish(uid_t owner, const CgroupLimits& limits);
 
   Result<> set_limits(const CgroupLimits& limits);
   // Returns when every process of `work` stands still, or runs again.
@@ -121,16 +125,16 @@ class BoxCgroups final {
   Result<> remove();
 
  private:
-  Result<> make(const CgroupSlice& slice, uid_t owner);
+  Result<> make(uid_t owner);
+  const CgroupTree* find_tree(uint8_t role) const;
+  Result<Fd> open_work(const CgroupTree& tree) const;
   Result<> set(uint8_t role, const std::string& file, const std::string& value, bool optional);
+  // If nobody is in them.
+  bool remove_quickly(const CgroupTree& tree) const;
 
+  const CgroupSlice* slice_ = nullptr;
   CgroupVersion version_ = CgroupVersion::none;
   std::string id_;
-  struct Place {
-    uint8_t roles = 0;
-    Fd slice;
-  };
-  std::vector<Place> places_;
   std::vector<Work> work_;
   std::vector<Fd> joins_;
   Fd hand_down_;

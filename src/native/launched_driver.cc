@@ -15,6 +15,7 @@
 #include "native/storage_choice.h"
 #include "net/byte_stream.h"
 #include "os/file.h"
+#include "telemetry/log.h"
 
 namespace atl::native {
 namespace {
@@ -128,7 +129,7 @@ class LaunchedDriver final : public Driver {
     if (auto parked = parked_->take(spec.id)) {
       // We have made them all ourselves.
       auto* const ours = static_cast<LaunchedSandbox*>(parked.get());
-      auto handed = co_await hand_over(ours, spec.env, spec.expires_at);
+      auto handed = co_await hand_over(ours, {spec.env, spec.is_run}, spec.expires_at);
       parked_->refill();
       if (handed) co_return std::move(parked);
       // It has died meanwhile; the id is as good for another one.
@@ -214,11 +215,22 @@ class LaunchedDriver final : public Driver {
     co_return std::unique_ptr<Sandbox>(std::move(box));
   }
 
-  // Gives a parked sandbox what it was not told when it was made.
-  static Task<> hand_over(LaunchedSandbox* sandbox, std::map<std::string, std::string> environment,
-                          Micros expires_at) {
-    CO_TRY_OK(co_await sandbox->renew(expires_at));
-    co_return co_await sandbox->guest().hand_over(std::move(environment));
+  // Gives a parked sandbox what it was not told when it was made. Nobody waits for the answers:
+  // both take one request after another, and if one has died the sandbox ends as any other would.
+  Task<> hand_over(LaunchedSandbox* sandbox, guest::HandOver message, Micros expires_at) {
+    const bool ends_with_us = message.dies_with_connection;
+    CO_TRY_OK(co_await sandbox->guest().hand_over(std::move(message)));
+    const auto live = live_->find(sandbox->id());
+    if (live == live_->end()) co_return Error(Code::unavailable, "the parked sandbox has died");
+    live->second = expires_at;
+    if (ends_with_us) co_return Result<>();
+    RenewRequest renewal{sandbox->id(), static_cast<uint64_t>(expires_at.count())};
+    spawn(executor_, launcher_.renew(std::move(renewal)), [id = sandbox->id()](Result<> renewed) {
+      if (renewed) return;
+      telemetry::log_warn("a sandbox's end is known to the daemon alone",
+                          {{"sandbox", id}, {"why", renewed.error().message()}});
+    });
+    co_return Result<>();
   }
 
   Result<AgentConfig> make_box_config(const SandboxSpec& spec) const {
@@ -226,7 +238,7 @@ class LaunchedDriver final : public Driver {
     config.sandbox_id = spec.id;
     config.env = spec.env;
     config.confinement = Confinement::box;
-    config.dies_with_connection = launcher_.is_embedded();
+    config.dies_with_connection = launcher_.is_embedded() || spec.is_run;
     if (spec.mounts.size() > kMostMounts)
       return Error(Code::invalid_argument, "more than 16 directories");
     return config;
@@ -281,7 +293,7 @@ class LaunchedDriver final : public Driver {
     config.confinement = options_.confinement;
     if (spec.resources.memory_mb)
       config.memory_bytes = static_cast<uint64_t>(*spec.resources.memory_mb) << 20;
-    config.dies_with_connection = launcher_.is_embedded();
+    config.dies_with_connection = launcher_.is_embedded() || spec.is_run;
     if (spec.workspace) {
       TRY_OK(check_access(*spec.workspace));
       config.workspace_writable = spec.workspace->access == HostAccess::rw;

@@ -52,6 +52,7 @@ std::string ParkedBoxes::reserve(const BoxRequest& request) {
   Shelf* shelf = find_or_add(request);
   if (shelf == nullptr) return "";
   shelf->taken_from = clock_.boot();
+  is_quiet_ = false;
   std::string id;
   if (shelf->ready.empty()) {
     ++misses_;
@@ -86,9 +87,11 @@ void ParkedBoxes::forget(const std::string& id) {
 }
 
 void ParkedBoxes::refill() {
+  if (!is_quiet_) await_pause();
   if (!making_.empty() || clock_.boot() < not_before_) return;
   for (const auto& shelf : shelves_) {
-    if (shelf.ready.size() >= shelf.wanted) continue;
+    const size_t enough = is_quiet_ ? shelf.wanted : (shelf.wanted + 1) / 2;
+    if (shelf.ready.size() >= enough) continue;
     making_ = make_sandbox_id();
     spawn(executor_, make_one(shelf.request), [self = shared_from_this()](Result<> made) {
       self->making_.clear();
@@ -100,6 +103,16 @@ void ParkedBoxes::refill() {
     });
     return;
   }
+}
+
+void ParkedBoxes::await_pause() {
+  pause_.expires_after(kPause);
+  pause_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (error || !self) return;
+    self->is_quiet_ = true;
+    self->refill();
+  });
 }
 
 Task<> ParkedBoxes::make_one(BoxRequest request) {

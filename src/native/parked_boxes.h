@@ -4,7 +4,7 @@
 // A shelf for each kind, which is everything that the launcher is asked for. One that runs empty
 // holds twice as many from then on, one that nobody takes from holds half as many after a while,
 // and none in the end. Refilling goes one by one and never in the way of a create, which makes its
-// own when a shelf is empty.
+// own when a shelf is empty: it waits for a pause between creates as long as a shelf is half full.
 //
 // Whoever takes one gets it under the id that it has: nothing is renamed. It ends with the
 // connection to this process until it is handed over, so nothing is left of a daemon that died.
@@ -17,6 +17,8 @@
 #include <memory>
 #include <string>
 
+#include <boost/asio/steady_timer.hpp>
+
 #include "base/clock.h"
 #include "driver/driver.h"
 #include "native/plan.h"
@@ -25,9 +27,11 @@ namespace atl::native {
 
 class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
  public:
-  static constexpr size_t kFirst = 2;
+  static constexpr size_t kFirst = 4;
   static constexpr size_t kMostOfAKind = 64;
   static constexpr size_t kMostKinds = 8;
+  // So long is a pause.
+  static constexpr Micros kPause = Millis(20);
   static constexpr Micros kUnused = std::chrono::minutes(2);
   // What was reserved and not taken for so long is given back.
   static constexpr Micros kReserved = std::chrono::minutes(1);
@@ -76,9 +80,14 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
   };
 
   ParkedBoxes(asio::any_io_executor executor, const Clock& clock, size_t most, Make make)
-      : executor_(std::move(executor)), clock_(clock), most_(most), make_(std::move(make)) {}
+      : executor_(executor),
+        clock_(clock),
+        most_(most),
+        make_(std::move(make)),
+        pause_(std::move(executor)) {}
   Shelf* find(const BoxRequest& request);
   Shelf* find_or_add(const BoxRequest& request);
+  void await_pause();
   Task<> make_one(BoxRequest request);
 
   asio::any_io_executor executor_;
@@ -89,6 +98,8 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
   std::map<std::string, Reserved> reserved_;
   std::string making_;    // the id of the next one; "" = none is being made
   Micros not_before_{0};  // after a failure
+  bool is_quiet_ = true;
+  asio::steady_timer pause_;
   uint64_t hits_ = 0, misses_ = 0;
 };
 

@@ -148,7 +148,8 @@ std::string describe(const Plan& plan) {
     line("  processes", plan.cgroup.pids > 0 ? std::to_string(plan.cgroup.pids) : "not bounded");
   }
   line("disk", disk_text(plan));
-  if (plan.shared_steps > 0) line("root", "made once for all sandboxes that need no more than this");
+  if (plan.shared_steps > 0)
+    line("root", "made once for all sandboxes that need no more than this");
   for (const auto& step : plan.steps) {
     if (step.kind == StepKind::directory || step.kind == StepKind::link) continue;
     std::string how = step.target;

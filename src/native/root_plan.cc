@@ -19,6 +19,7 @@ constexpr uint64_t kNoSuid = MOUNT_ATTR_NOSUID;
 constexpr uint64_t kPlain = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr uint64_t kReadOnly = kPlain | MOUNT_ATTR_RDONLY;
 constexpr uint64_t kNoExec = kPlain | MOUNT_ATTR_NOEXEC;
+constexpr uint64_t kAsMounted = 0;
 
 constexpr struct {
   const char* name;
@@ -51,7 +52,6 @@ class RootPlanner final {
     processors();
     if (can_share()) {
       seal("root");
-      seal("root/dev");
       plan_.shared_steps = plan_.steps.size();
     }
     if (!request_.has_root) {
@@ -61,10 +61,7 @@ class RootPlanner final {
     own_devices();
     proc();
     TRY_OK(directories());
-    if (!can_share()) {
-      if (!request_.has_root) seal("root");
-      seal("root/dev");
-    }
+    if (!can_share()) seal(request_.has_root ? "root/dev" : "root");
     add({.kind = StepKind::move_into_root, .target = "root"});
     landlock();
     return {};
@@ -184,12 +181,12 @@ class RootPlanner final {
   }
 
   void own_places() {
-    bind("store/home", "root/home/user", kPlain);
-    bind("store/tmp", "root/tmp", kPlain);
-    bind("store/var-tmp", "root/var/tmp", kPlain);
-    bind("store/run", "root/run", kPlain);
-    bind("store/root-home", "root/root", kPlain);
-    if (!request_.has_workspace) bind("store/workspace", "root/workspace", kPlain);
+    bind("store/home", "root/home/user", kAsMounted);
+    bind("store/tmp", "root/tmp", kAsMounted);
+    bind("store/var-tmp", "root/var/tmp", kAsMounted);
+    bind("store/run", "root/run", kAsMounted);
+    bind("store/root-home", "root/root", kAsMounted);
+    if (!request_.has_workspace) bind("store/workspace", "root/workspace", kAsMounted);
   }
 
   void etc() {
@@ -282,7 +279,10 @@ class RootPlanner final {
   }
 
   void devices() {
-    tmpfs("root/dev", "size=64k,nr_inodes=64,mode=755", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+    // In a root of our own they are as safe as the rest of it.
+    if (request_.has_root) {
+      tmpfs("root/dev", "size=64k,nr_inodes=64,mode=755", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+    }
     for (const auto& device : kDevices) {
       add({.kind = StepKind::device,
            .target = std::string("root/dev/") + device.name,

@@ -3,80 +3,111 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string>
 
+#include "native/child/in_child.h"
+#include "native/child/raw_call.h"
 #include "os/file.h"
 
 namespace atl::native {
 namespace {
+
+constexpr const char* kMostNamespaces = "/proc/sys/user/max_user_namespaces";
 
 std::string line_of(const IdMapping& mapping) {
   return std::to_string(mapping.inside) + " " + std::to_string(mapping.outside) + " " +
          std::to_string(mapping.count) + "\n";
 }
 
-// Makes the namespace as `owner` and holds it open until it is told to go: a byte means "the maps
-// are written", the end of the pipe means "leave".
-[[noreturn]] void hold(int go, int done, uid_t owner, FurtherNamespaces further) {
+constexpr size_t kStackBytes = 16 * 1024;
+
+struct Holding {
+  uid_t owner = 0;
+  FurtherNamespaces further = FurtherNamespaces::none;
+  int go = -1, done = -1;  // a byte means "go on", both ways
+};
+
+// Makes the namespace and stays in it until it is told to go. It runs beside its parent, on the
+// same memory and descriptors: a copy of the launcher with all that it has open would cost more
+// than the namespace.
+ATOLL_IN_CHILD int hold(void* argument) {
+  const Holding& holding = *static_cast<const Holding*>(argument);
+  const long id = holding.owner;
   char byte = 0;
-  bool fine = (owner == geteuid() ||
-               (setresgid(owner, owner, owner) == 0 && setresuid(owner, owner, owner) == 0)) &&
-              unshare(CLONE_NEWUSER) == 0;
-  byte = fine ? 'y' : static_cast<char>(errno);
-  if (write(done, &byte, 1) != 1 || !fine) _exit(1);
-  fine = read(go, &byte, 1) == 1;
-  if (fine && further == FurtherNamespaces::none) {
-    const int fd = open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
-    fine = fd >= 0 && write(fd, "0\n", 2) == 2;
+  const auto tell = [&](long failure) ATOLL_IN_CHILD {
+    byte = static_cast<char>(-failure);
+    raw_call(SYS_write, holding.done, reinterpret_cast<long>(&byte), 1);
+  };
+  const auto wait = [&]() ATOLL_IN_CHILD {
+    while (raw_call(SYS_read, holding.go, reinterpret_cast<long>(&byte), 1) == -EINTR) {
+    }
+  };
+  long failure = 0;
+  if (raw_call(SYS_geteuid) != id) {
+    failure = raw_call(SYS_setresgid, id, id, id);
+    if (failure == 0) failure = raw_call(SYS_setresuid, id, id, id);
   }
-  byte = fine ? 'y' : 'n';
-  if (write(done, &byte, 1) != 1) _exit(1);
-  while (read(go, &byte, 1) > 0) {
+  if (failure == 0) failure = raw_call(SYS_unshare, CLONE_NEWUSER);
+  tell(failure);
+  if (failure != 0) return 1;
+  wait();
+  if (holding.further == FurtherNamespaces::none) {
+    const long fd = raw_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(kMostNamespaces),
+                             O_WRONLY | O_CLOEXEC);
+    failure = fd < 0 ? fd : raw_call(SYS_write, fd, reinterpret_cast<long>("0\n"), 2);
+    if (failure > 0) failure = 0;
+    if (fd >= 0) raw_call(SYS_close, fd);
   }
-  _exit(0);
+  tell(failure);
+  wait();
+  return 0;
+}
+
+Result<> await(const Fd& done, const char* what) {
+  char failure = EIO;
+  ssize_t got = 0;
+  while ((got = read(done.get(), &failure, 1)) < 0 && errno == EINTR) {
+  }
+  if (got == 1 && failure == 0) return {};
+  return os_error_from(failure, what);
 }
 
 }  // namespace
 
 Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups, uid_t owner,
                                FurtherNamespaces further) {
+  // One at a time, so one stack serves them all.
+  static char* const stack =
+      static_cast<char*>(mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0));
+  if (stack == MAP_FAILED) return os_error("allocating a stack");
   int go[2], done[2];
   if (pipe2(go, O_CLOEXEC) != 0) return os_error("making a pipe");
-  Fd go_read(go[0]), go_write(go[1]);
+  const Fd go_read(go[0]), go_write(go[1]);
   if (pipe2(done, O_CLOEXEC) != 0) return os_error("making a pipe");
-  Fd done_read(done[0]), done_write(done[1]);
+  const Fd done_read(done[0]), done_write(done[1]);
 
-  const pid_t holder = fork();
+  Holding holding{owner, further, go[0], done[1]};
+  const pid_t holder = clone(hold, stack + kStackBytes, CLONE_VM | CLONE_FILES | SIGCHLD, &holding);
   if (holder < 0) return os_error("starting a process");
-  if (holder == 0) {
-    close(go[1]);
-    close(done[0]);
-    hold(go[0], done[1], owner, further);
-  }
-  go_read.close();
-  done_write.close();
   const auto make = [&]() -> Result<Fd> {
-    char made = 0;
-    if (read(done_read.get(), &made, 1) != 1) return os_error("making a user namespace");
-    if (made != 'y') return os_error_from(made, "making a user namespace");
+    TRY_OK(await(done_read, "making a user namespace"));
     const std::string proc = "/proc/" + std::to_string(holder);
     TRY_OK(os::write_value(AT_FDCWD, proc + "/uid_map", line_of(users)));
     TRY_OK(os::write_value(AT_FDCWD, proc + "/gid_map", line_of(groups)));
-    char answer = 'n';
-    if (write(go_write.get(), "m", 1) != 1 || read(done_read.get(), &answer, 1) != 1) {
-      return os_error("preparing a user namespace");
-    }
-    if (answer != 'y') {
-      return Error(Code::internal, "further user namespaces could not be forbidden");
-    }
+    if (write(go_write.get(), "m", 1) != 1) return os_error("preparing a user namespace");
+    TRY_OK(await(done_read, "forbidding further user namespaces"));
     return os::open_at(AT_FDCWD, proc + "/ns/user", O_RDONLY);
   };
   auto result = make();
-  go_write.close();
+  // Whatever it waits for, and once more.
+  static_cast<void>(!write(go_write.get(), "qq", 2));
   while (waitpid(holder, nullptr, 0) < 0 && errno == EINTR) {
   }
   if (!result) return std::move(result).error().with("preparing a user namespace");

@@ -147,7 +147,9 @@ ATOLL_IN_CHILD bool raise_loopback() {
 ATOLL_IN_CHILD bool hold_only(uint64_t capabilities) {
   for (int i = 0; i <= 63; ++i) {
     if ((capabilities >> i & 1) != 0) continue;
-    if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0 && errno != EINVAL) return false;
+    if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) == 0) continue;
+    if (errno != EINVAL) return false;
+    break;  // this kernel knows no more of them
   }
   __user_cap_header_struct header{};
   header.version = _LINUX_CAPABILITY_VERSION_3;
@@ -224,8 +226,7 @@ ATOLL_IN_CHILD bool make_files_as_sandbox(uint32_t first_id) {
 ATOLL_IN_CHILD void build_root(BoxLaunch& launch, Placement& placement) {
   const Plan& plan = *launch.plan;
   const bool shares = launch.shared_root >= 0;
-  if ((shares ? enter_shared(launch.shared_root) : enter_stage()) != 0)
-    fail(launch, BoxStage::stage);
+  if ((shares ? enter_shared(launch) : enter_stage()) != 0) fail(launch, BoxStage::stage);
   for (size_t i = shares ? plan.shared_steps : 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     if (step.kind == StepKind::move_into_root) {

@@ -56,7 +56,8 @@ struct BoxLaunch {
   int program = -1;            // the agent
   const int* given = nullptr;  // its descriptors from kAgentConnection on
   size_t given_count = 0;
-  int shared_root = -1;  // the plan's shared steps, carried out: see shared_root.h
+  int shared_root = -1;  // see shared_root.h; -1 = the child carries out every step
+  int shared_stage = -1;
   const BoxTree* trees = nullptr;
   size_t tree_count = 0;
   int user_namespace = -1;  // entered at the end; -1 = made by the clone itself

@@ -192,6 +192,12 @@ ATOLL_IN_CHILD int bind_path(const BoxLaunch& launch, const Step& step) {
   const Held tree(open_tree(AT_FDCWD, step.source.c_str(), flags));
   if (tree.fd < 0) return errno == ENOENT && step.optional ? 0 : -1;
   if (add_attributes(tree.fd, step.attributes, whole) != 0) return -1;
+  if (launch.shared_root >= 0 && is_in_root(step.target.c_str())) {
+    // Every name on the way is ours, none is a link.
+    const int moved =
+        move_mount(tree.fd, "", AT_FDCWD, step.target.c_str(), MOVE_MOUNT_F_EMPTY_PATH);
+    return moved != 0 && errno == ENOENT && step.optional ? 0 : moved;
+  }
   const Held place(open_place(step.target.c_str(), 0));
   if (place.fd < 0) return errno == ENOENT && step.optional ? 0 : -1;
   return attach(tree.fd, place.fd);
@@ -261,8 +267,7 @@ ATOLL_IN_CHILD int mask(const Step& step) {
     memcpy(name, at, length);
     name[length] = 0;
     at += length + (at[length] == 0 ? 0 : 1);
-    const Held tree(
-        open_tree(cover.fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH));
+    const Held tree(open_tree(cover.fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH));
     if (tree.fd < 0) return -1;
     if (move_mount(tree.fd, "", directory.fd, name, MOVE_MOUNT_F_EMPTY_PATH) != 0 &&
         errno != ENOENT) {
@@ -303,8 +308,21 @@ ATOLL_IN_CHILD int enter_stage() {
 
 ATOLL_IN_CHILD int make_stage_the_root() { return change_root(".", 1); }
 
-ATOLL_IN_CHILD int enter_shared(int shared_root) {
-  return setns(shared_root, CLONE_NEWNS) == 0 && unshare(CLONE_NEWNS) == 0 ? 0 : -1;
+ATOLL_IN_CHILD int enter_shared(const BoxLaunch& launch) {
+  if (setns(launch.shared_root, CLONE_NEWNS) != 0) return -1;
+  const Held root(open_tree(AT_FDCWD, "root", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
+  if (root.fd < 0) return -1;
+  if (launch.user_namespace >= 0) {
+    // What we have made belongs to the sandbox's root, where the kernel can say so of a tmpfs
+    // (6.3); else to nobody. What is the host's stays the host's root's, whom nobody inside is.
+    mount_attr wanted{};
+    wanted.attr_set = MOUNT_ATTR_IDMAP;
+    wanted.userns_fd = static_cast<uint64_t>(launch.user_namespace);
+    mount_setattr(root.fd, "", AT_EMPTY_PATH, &wanted, sizeof wanted);
+  }
+  if (setns(launch.shared_stage, CLONE_NEWNS) != 0 || unshare(CLONE_NEWNS) != 0) return -1;
+  const Held place(open("root", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return place.fd < 0 ? -1 : attach(root.fd, place.fd);
 }
 
 ATOLL_IN_CHILD int carry_out(const BoxLaunch& launch, const Step& step) {

@@ -12,8 +12,9 @@ int enter_stage();
 // Afterwards nothing of the host is left but what the steps have taken of it.
 int make_stage_the_root();
 
-// Instead of a stage of its own: a copy of one on which the first steps are carried out already.
-int enter_shared(int shared_root);
+// Instead of a stage of its own: a copy of one on which the first steps are carried out already,
+// see shared_root.h.
+int enter_shared(const BoxLaunch& launch);
 
 // Carries out one step; gives 0, or -1 with errno.
 int carry_out(const BoxLaunch& launch, const Step& step);

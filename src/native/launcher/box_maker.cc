@@ -149,6 +149,7 @@ Result<std::unique_ptr<BoxMaker>> BoxMaker::create() {
 Result<> BoxMaker::open_once() {
   if (opened_) return {};
   TRY_OK(cgroups_.open());
+  cgroups_.remove_abandoned();
   if (!support_.rootless) {
     TRY(id_directory_, open_id_directory());
   }
@@ -228,7 +229,11 @@ Result<std::unique_ptr<BoxInMaking>> BoxMaker::begin(BoxOrder order) {
                              cgroups_, without_));
   BoxLaunch& launch = making.launch;
   launch.plan = &making.plan;
-  TRY(launch.shared_root, shared_roots_.find(making.plan));
+  TRY(const auto* shared, shared_roots_.find(making.plan));
+  if (shared != nullptr) {
+    launch.shared_root = shared->root.get();
+    launch.shared_stage = shared->stage.get();
+  }
   launch.program = making.order.program;
   launch.outer_user = geteuid();
   launch.outer_group = getegid();
@@ -347,8 +352,7 @@ Result<bool> BoxMaker::end(BoxInMaking& making, Result<StartedAgent> started) {
     TRY(box.agent, std::move(started));
     // No command can run yet: the way to the agent is not open to anybody before we answer.
     if (!box.cgroups) return {};
-    TRY_OK(box.cgroups.finish(making.agent_outside));
-    TRY_OK(box.cgroups.set_limits(making.plan.cgroup));
+    TRY_OK(box.cgroups.finish(making.agent_outside, making.plan.cgroup));
     return processors_.pin(making.order.id);
   };
   auto settled = settle();

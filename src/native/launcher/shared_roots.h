@@ -5,23 +5,22 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/result.h"
-#include "native/plan.h"
+#include "native/child/shared_root.h"
 
 namespace atl::native {
 
 class SharedRoots final {
  public:
-  // The one that this plan shares; -1 if it shares none. Whether two plans do is told by their
+  // The one that this plan shares; null if it shares none. Whether two plans do is told by their
   // steps, so what changes on the host makes another one. What changes below a mount is not seen
   // that way: after a minute it is made anew. Running sandboxes have copies of their own.
-  Result<int> find(const Plan& plan);
+  Result<const SharedRoot*> find(const Plan& plan);
 
  private:
   struct Root {
     std::vector<Step> steps;
-    Fd name_space;
+    SharedRoot shared;
     Micros made_at{};
   };
   std::deque<Root> roots_;
