@@ -11,6 +11,7 @@ constexpr Route kRoutes[] = {
     {delete_, "/v1/sandboxes/{id}", Access::key, v1::delete_sandbox},
     {post, "/v1/sandboxes/{id}/exec", Access::key, v1::exec, "on_disconnect"},
     {post, "/v1/runs", Access::key, v1::run},
+    {post, "/v1/runs:batch", Access::key, v1::run_batch},
 
     {post, "/v1/sandboxes", Access::key, v1::create_sandbox},
     {post, "/v1/sandboxes:explain", Access::key, v1::explain_sandbox},

@@ -230,6 +230,11 @@ class EmbeddedEngine final : public cli::LocalEngine {
     return concluded(std::move(result), *forwarder);
   }
 
+  Result<> run_batch(std::shared_ptr<BatchRuns> runs, BatchOptions options) override {
+    return run_task(*loop_, atl::run_batch(engine_, Caller(), std::move(runs), options,
+                                           std::make_shared<BatchStop>()));
+  }
+
  private:
   EmbeddedEngine(std::unique_ptr<asio::io_context> loop,
                  std::unique_ptr<native::LauncherClient> launcher)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/batch.h"
 #include "core/engine.h"
 
 namespace atl::cli {
@@ -57,6 +58,7 @@ class LocalEngine {
   virtual Result<Explanation> explain(CreateRequest request) = 0;
   // Runs to the end, passing on the signals that people send to stop a program.
   virtual Result<RunResult> run(LocalRun run) = 0;
+  virtual Result<> run_batch(std::shared_ptr<BatchRuns> runs, BatchOptions options) = 0;
 };
 
 class Program {

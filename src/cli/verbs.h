@@ -6,6 +6,7 @@
 namespace atl::cli {
 
 extern const Verb kRunVerb;
+extern const Verb kMapVerb;
 extern const Verb kCreateVerb;
 extern const Verb kExecVerb;
 extern const Verb kPsVerb;

@@ -209,6 +209,8 @@ struct EngineOptions {
   size_t most_history = 10'000;
   std::chrono::hours longest_history{7 * 24};
   std::string boot_id;  // "" = as the kernel says
+  // What a run leaves is cleared away when no other has ended for so long.
+  Micros run_pause = Millis(5);
 };
 
 // A driver as wiring hands it over, in the order of preference.

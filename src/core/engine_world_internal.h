@@ -41,6 +41,7 @@ class EngineWorld {
 
   explicit EngineWorld(Keeps keeps = Keeps::memory) : keeps_(keeps) {
     options.boot_id = "boot-1";
+    options.run_pause = Micros(0);
     telemetry::set_level(telemetry::Level::off);
     if (keeps_ == Keeps::file) std::filesystem::create_directories(directory_);
   }

@@ -1,6 +1,7 @@
 #include "core/runs.h"
 
 #include "core/request_check.h"
+#include "core/transitions.h"
 #include "driver/feed_stdin.h"
 #include "json/describe.h"
 #include "telemetry/log.h"
@@ -79,26 +80,24 @@ void Runs::announce_later(const RecordPtr& record, std::weak_ptr<void> alive) {
   if (record->run_intent != 0) return;
   unannounced_.push_back(record);
   if (unannounced_.size() > 1) return;
-  announcement_.expires_after(kShort);
-  announcement_.async_wait(
-      [this, alive = std::move(alive)](const boost::system::error_code& error) {
-        const auto owner = alive.lock();
-        if (error || !owner) return;
-        for (const auto& weak : std::exchange(unannounced_, {})) {
-          const auto record = weak.lock();
-          if (record && record->state == State::running)
-            record->run_intent = parts_.journal.begin_later(record, Op::run).id;
-        }
-      });
+  announcement_.after(kShort, [this, alive = std::move(alive)] {
+    const auto owner = alive.lock();
+    if (!owner) return;
+    for (const auto& weak : std::exchange(unannounced_, {})) {
+      const auto waiting = weak.lock();
+      if (waiting && waiting->state == State::running)
+        waiting->run_intent = parts_.journal.begin_later(waiting, Op::run).id;
+    }
+  });
 }
 
 void Runs::clear_away_later(const RecordPtr& record, std::weak_ptr<void> alive) {
+  // Nobody finds it any more.
+  if (is_legal(record->state, State::stopping)) parts_.sandboxes.move_to(*record, State::stopping);
   over_.push_back(record);
   if (const auto owner = alive.lock()) clear_away(kMostOver, owner);
-  pause_.expires_after(kPause);
-  pause_.async_wait([this, alive = std::move(alive)](const boost::system::error_code& error) {
-    const auto owner = alive.lock();
-    if (!error && owner) clear_away(0, owner);
+  pause_.after(parts_.options.run_pause, [this, alive = std::move(alive)] {
+    if (const auto owner = alive.lock()) clear_away(0, owner);
   });
 }
 

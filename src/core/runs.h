@@ -3,8 +3,7 @@
 
 #include <deque>
 
-#include <boost/asio/steady_timer.hpp>
-
+#include "base/delay.h"
 #include "core/creator.h"
 #include "core/destroyer.h"
 #include "core/parts.h"
@@ -21,9 +20,8 @@ class Runs final {
  public:
   // So many sandboxes whose run is over may wait to be cleared away; with more, runs wait for it.
   static constexpr size_t kMostTeardowns = 32;
-  // So many may wait for a pause, which is so long.
+  // So many may wait for a pause, see EngineOptions::run_pause.
   static constexpr size_t kMostOver = 16;
-  static constexpr Micros kPause = Millis(5);
   static constexpr Micros kShort = Millis(20);
 
   Runs(Parts& parts, Creator& creator, Destroyer& destroyer)
@@ -57,10 +55,10 @@ class Runs final {
   Creator& creator_;
   Destroyer& destroyer_;
   std::vector<std::weak_ptr<SandboxRecord>> unannounced_;
-  asio::steady_timer announcement_;
+  Delay announcement_;
   std::deque<RecordPtr> over_;
   size_t teardowns_ = 0;  // of which these are under way
-  asio::steady_timer pause_;
+  Delay pause_;
 };
 
 }  // namespace atl

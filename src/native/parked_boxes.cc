@@ -106,10 +106,9 @@ void ParkedBoxes::refill() {
 }
 
 void ParkedBoxes::await_pause() {
-  pause_.expires_after(kPause);
-  pause_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+  pause_.after(kPause, [weak = weak_from_this()] {
     const auto self = weak.lock();
-    if (error || !self) return;
+    if (!self) return;
     self->is_quiet_ = true;
     self->refill();
   });

@@ -17,9 +17,8 @@
 #include <memory>
 #include <string>
 
-#include <boost/asio/steady_timer.hpp>
-
 #include "base/clock.h"
+#include "base/delay.h"
 #include "driver/driver.h"
 #include "native/plan.h"
 
@@ -99,7 +98,7 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
   std::string making_;    // the id of the next one; "" = none is being made
   Micros not_before_{0};  // after a failure
   bool is_quiet_ = true;
-  asio::steady_timer pause_;
+  Delay pause_;
   uint64_t hits_ = 0, misses_ = 0;
 };
 

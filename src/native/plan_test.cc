@@ -86,9 +86,19 @@ TEST(Plan, EveryMountIsNosuid) {
 TEST(Plan, CoversWhatTheKernelTellsInProc) {
   const Plan plan = must_plan({});
 
-  EXPECT_EQ(find(plan, StepKind::bind, "root/proc/kcore")->source, "mask/file");
-  EXPECT_EQ(find(plan, StepKind::bind, "root/proc/fs")->source, "mask/directory");
-  EXPECT_EQ(find(plan, StepKind::bind, "root/proc/sys")->source, "proc/sys");
+  const auto masked = [&](const char* source, const std::string& name) {
+    return std::ranges::any_of(plan.steps, [&](const Step& step) {
+      return step.kind == StepKind::mask && step.target == "root/proc" && step.source == source &&
+             (" " + step.text + " ").find(" " + name + " ") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(masked("mask/file", "kcore"));
+  EXPECT_TRUE(masked("mask/directory", "fs"));
+  for (const char* open : {"version", "self", "sys", "meminfo"}) {
+    EXPECT_FALSE(masked("mask/file", open)) << open;
+    EXPECT_FALSE(masked("mask/directory", open)) << open;
+  }
+  EXPECT_EQ(find(plan, StepKind::bind, "root/proc/sys")->source, "settings");
   EXPECT_EQ(find(plan, StepKind::bind, "root/proc/meminfo")->source, "proc/meminfo");
   EXPECT_EQ(find(plan, StepKind::bind, "root/proc/version"), nullptr);
   EXPECT_EQ(find(plan, StepKind::bind, "root/proc/self"), nullptr);
@@ -96,6 +106,37 @@ TEST(Plan, CoversWhatTheKernelTellsInProc) {
 
 TEST(Plan, HidesWhatAnAdministratorConfigured) {
   EXPECT_EQ(find(must_plan({}), StepKind::bind, "root/usr/local/etc")->source, "mask/directory");
+}
+
+TEST(Plan, SharesWhatIsNobodysOwn) {
+  const Plan plan = must_plan({});
+  ASSERT_GT(plan.shared_steps, 0u);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    const bool is_shared = i < plan.shared_steps;
+    const bool writes_files = step.kind == StepKind::file || step.kind == StepKind::directory ||
+                              step.kind == StepKind::link || step.kind == StepKind::device;
+    if (is_shared) {
+      EXPECT_NE(step.target.substr(0, 6), "store/") << "everybody's files in one place";
+      EXPECT_NE(step.kind, StepKind::proc);
+    } else if (writes_files) {
+      EXPECT_TRUE(step.target.starts_with("store/") || step.target.starts_with("proc/"))
+          << step.target << " is written to where others see it";
+    }
+  }
+  const Step& last = plan.steps[plan.shared_steps - 1];
+  EXPECT_EQ(last.kind, StepKind::seal) << "what is shared cannot be written to";
+  EXPECT_EQ(last.target, "root");
+}
+
+TEST(Plan, SharesNothingThatDependsOnTheRequestOrWithoutRoot) {
+  EXPECT_EQ(must_plan({}, Authority::rootless).shared_steps, 0u);
+  BoxRequest with_directory;
+  with_directory.directories = {{"/data", ShownAs::ro}};
+  EXPECT_EQ(must_plan(with_directory).shared_steps, 0u);
+  BoxRequest with_root;
+  with_root.has_root = true;
+  EXPECT_EQ(must_plan(with_root).shared_steps, 0u);
 }
 
 TEST(Plan, EntersTheRootLast) {

@@ -25,9 +25,10 @@ Task<> fork_sandbox(Call& call);
 Task<> resize_sandbox(Call& call);
 Task<> patch_sandbox(Call& call);
 
-// exec.cc, runs.cc
+// exec.cc, runs.cc, batch.cc
 Task<> exec(Call& call);
 Task<> run(Call& call);
+Task<> run_batch(Call& call);
 
 // files.cc
 Task<> read_file(Call& call);

@@ -1,0 +1,23 @@
+// What `atoll map` runs: a command with places for an input, and the inputs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace atl::cli {
+
+constexpr size_t kMostInputs = 1'000'000;
+constexpr size_t kMostInputBytes = size_t{256} << 20;
+
+// One input per line, or per NUL byte; a last one without its end counts, empty ones do not.
+Result<std::vector<std::string>> split_inputs(std::string_view text, char separator);
+
+// `{}` is the input and `{#}` its number, from 1, wherever they stand in an argument. A command
+// that has neither takes the input as its last argument.
+std::vector<std::string> fill_in(const std::vector<std::string>& command, std::string_view input,
+                                 size_t number);
+
+}  // namespace atl::cli

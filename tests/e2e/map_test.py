@@ -1,0 +1,154 @@
+"""`atoll map` and POST /v1/runs:batch: many runs, each in a sandbox of its own."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from live import ATOLL, Daemon, wait_until
+
+LINES = "application/x-ndjson"
+
+
+def setUpModule():
+    global daemon
+    daemon = Daemon().start()
+
+
+def tearDownModule():
+    daemon.end()  # asserts that nothing is left
+
+
+def atoll(*arguments, stdin="", with_daemon=True, **kwargs):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("ATOLL_") or k == "ATOLL_LIBEXEC"}
+    if with_daemon:
+        environment["ATOLL_STATE"] = daemon.state
+        arguments = (arguments[0], "--state", daemon.state, *arguments[1:])
+    return subprocess.run([ATOLL, *arguments], input=stdin, capture_output=True, text=True, timeout=120, env=environment,
+                          **kwargs)
+
+
+class Batch(unittest.TestCase):
+    def batch(self, runs, accept=None, **more):
+        return daemon.call("POST", "/v1/runs:batch", {"runs": runs, **more}, headers={"Accept": accept} if accept else {})
+
+    def test_results_come_in_the_order_of_the_request(self):
+        answer = self.batch([{"argv": ["echo", str(i)]} for i in range(30)], concurrency=5)
+        self.assertEqual(answer.status, 200, answer)
+        self.assertEqual([run["stdout"] for run in answer.json["runs"]], [f"{i}\n" for i in range(30)])
+        self.assertEqual((answer.json["succeeded"], answer.json["failed"], answer.json["errors"]), (30, 0, 0))
+
+    def test_a_stream_tells_of_each_as_it_ends(self):
+        runs = [{"command": "sleep 0.4; echo slow"}, {"argv": ["echo", "quick"]}, {"argv": ["false"]}]
+        lines = [json.loads(line) for line in self.batch(runs, LINES, concurrency=3).body.splitlines()]
+        self.assertEqual([line["type"] for line in lines], ["run", "run", "run", "end"])
+        self.assertEqual(lines[2]["index"], 0, "the slow one is told of last")
+        self.assertEqual(lines[2]["stdout"], "slow\n")
+        self.assertEqual((lines[3]["succeeded"], lines[3]["failed"]), (2, 1))
+
+    def test_each_run_has_a_sandbox_of_its_own(self):
+        answer = self.batch([{"command": "cat /tmp/mark 2>/dev/null; echo x > /tmp/mark; echo $ATOLL_SANDBOX_ID"}] * 20)
+        self.assertEqual(len({run["stdout"] for run in answer.json["runs"]}), 20)
+        self.assertFalse([run for run in answer.json["runs"] if run["stdout"].startswith("x")])
+
+    def test_stdin_environment_and_limits_reach_each_run(self):
+        answer = self.batch([{"argv": ["cat"], "stdin": "hello"}, {"command": "echo $A"},
+                             {"argv": ["sleep", "60"], "timeout_ms": 200}], sandbox={"env": {"A": "b"}})
+        first, second, third = answer.json["runs"]
+        self.assertEqual((first["stdout"], second["stdout"], third["reason"]), ("hello", "b\n", "timeout"))
+
+    def test_failures_are_tried_again_only_if_asked(self):
+        self.assertEqual(self.batch([{"argv": ["false"]}], attempts=3).json["runs"][0]["attempts"], 1)
+        self.assertEqual(self.batch([{"argv": ["false"]}], attempts=3, retry_failures=True).json["runs"][0]["attempts"], 3)
+
+    def test_what_cannot_be_asked_is_refused_whole(self):
+        for body, word in [({"runs": []}, "nothing"), ({"runs": [{}]}, "runs[0]"), ({}, "runs"),
+                           ({"runs": [{"argv": ["true"]}], "concurrency": 0}, "concurrency"),
+                           ({"runs": [{"argv": ["true"]}], "attempts": 11}, "attempts"),
+                           ({"runs": [{"argv": ["true"]}], "sandbox": {"name": "one"}}, "name"),
+                           ({"runs": [{"argv": ["true"]}] * 10001}, "10000"),
+                           ({"runs": [{"argv": ["true"], "stdin_open": True}]}, "stdin_open"),
+                           ({"runs": [{"argv": ["true"], "max_output_bytes": 67108864}] * 3}, "256 MiB")]:
+            answer = daemon.call("POST", "/v1/runs:batch", body)
+            self.assertIn(answer.status, (400, 413), answer)
+            self.assertIn(word, answer.json["detail"])
+
+    def test_a_client_that_leaves_ends_all_of_it(self):
+        connection = daemon.connection()
+        body = json.dumps({"runs": [{"argv": ["sleep", "300"]}] * 6, "concurrency": 3})
+        connection.request("POST", "/v1/runs:batch", body, {"Content-Type": "application/json", "Accept": LINES})
+        sleepers = lambda: subprocess.run(["pgrep", "-fx", "sleep 300"], capture_output=True).stdout.split()
+        wait_until(lambda: len(sleepers()) == 3, "three run")
+        connection.close()
+        wait_until(lambda: not sleepers(), "none is left, and no other has begun")
+
+
+class Map(unittest.TestCase):
+    def both(self, check):
+        for with_daemon in (True, False):
+            with self.subTest(with_daemon=with_daemon):
+                check(lambda *a, **k: atoll(*a, with_daemon=with_daemon, **k))
+
+    def test_a_run_for_each_line(self):
+        def check(run):
+            done = run("map", "-j", "3", "-k", "--", "echo", "{#}:{}", stdin="a b\nc\n\n$(id)\n")
+            self.assertEqual((done.returncode, done.stdout), (0, "1:a b\n2:c\n3:$(id)\n"), done)
+        self.both(check)
+
+    def test_the_input_is_the_last_argument_or_stdin(self):
+        def check(run):
+            self.assertEqual(run("map", "-k", "--", "echo", "x", stdin="1\n2\n").stdout, "x 1\nx 2\n")
+            self.assertEqual(run("map", "-k", "--stdin", "--", "cat", stdin="1\n2").stdout, "12")
+        self.both(check)
+
+    def test_failures_are_told_and_counted(self):
+        def check(run):
+            done = run("map", "-k", "--", "sh", "-c", "echo out{}; echo err{} >&2; exit {}", stdin="0\n3\n0\n")
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stdout, "out0\nout3\nout0\n")
+            self.assertIn("input 2 '3': exit code 3", done.stderr)
+            self.assertIn("2 of 3 succeeded, 1 failed", done.stderr)
+        self.both(check)
+
+    def test_json_has_the_input(self):
+        def check(run):
+            done = run("map", "--json", "-k", "--", "printf", "{}", stdin="a\nb\n")
+            lines = [json.loads(line) for line in done.stdout.splitlines()]
+            self.assertEqual([(l["index"], l["input"], l["stdout"], l["exit_code"]) for l in lines],
+                             [(0, "a", "a", 0), (1, "b", "b", 0)])
+        self.both(check)
+
+    def test_retries(self):
+        def check(run):
+            done = run("map", "--json", "--retry", "2", "--", "false", stdin="a\n")
+            self.assertEqual((json.loads(done.stdout)["attempts"], done.returncode), (3, 1))
+        self.both(check)
+
+    def test_files_of_inputs_with_line_ends_in_them(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "inputs")
+            path.write_bytes(b"a\nb\0c\0")
+            done = atoll("map", "-k", "-0", "-a", str(path), "--", "echo", "[{}]")
+            self.assertEqual(done.stdout, "[a\nb]\n[c]\n")
+            self.assertNotEqual(atoll("map", "-a", str(path), "--", "echo").returncode, 0)
+            self.assertNotEqual(atoll("map", "-a", directory + "/none", "--", "echo").returncode, 0)
+
+    def test_more_than_one_request_holds(self):
+        done = atoll("map", "-k", "-j", "8", "--", "echo", "{}", stdin="".join(f"{i}\n" for i in range(1200)))
+        self.assertEqual((done.returncode, done.stdout), (0, "".join(f"{i}\n" for i in range(1200))), done.stderr)
+
+    def test_no_inputs_are_no_work(self):
+        self.assertEqual(atoll("map", "--", "false", stdin="").returncode, 0)
+
+    def test_what_is_wrong_is_said(self):
+        for arguments, word in [(["map"], "no command"), (["map", "-j", "0", "--", "true"], "jobs"),
+                                (["map", "--retry", "x", "--", "true"], "retry"),
+                                (["map", "--name", "n", "--", "true"], "name")]:
+            done = atoll(*arguments, stdin="1\n")
+            self.assertEqual(done.returncode, 2, done)
+            self.assertIn(word, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
