@@ -126,6 +126,7 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
       if (hello.version < guest::kOldestProtocolVersion)
         return Error(Code::unsupported, "unknown protocol version");
       greeted_ = true;
+      processes_.was_greeted();
       const uint32_t version = std::min(hello.version, guest::kProtocolVersion);
       send_ok(frame.channel, guest::encode(guest::HelloOk{version, ATOLL_VERSION}));
       return {};
@@ -221,6 +222,7 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
     }
     case FrameType::open_write: {
       TRY(auto request, guest::decode_path(frame.body));
+      processes_.was_changed(request.path);
       TRY(auto opened, files_.open_write(request));
       send_ok(frame.channel, guest::encode(opened));
       return {};
@@ -245,18 +247,22 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
     }
     case FrameType::mkdir: {
       TRY(auto request, guest::decode_path(frame.body));
+      processes_.was_changed(request.path);
       TRY_OK(files_.mkdir(request));
       send_ok(frame.channel);
       return {};
     }
     case FrameType::move: {
       TRY(auto request, guest::decode_move(frame.body));
+      processes_.was_changed(request.from);
+      processes_.was_changed(request.to);
       TRY_OK(files_.move(request));
       send_ok(frame.channel);
       return {};
     }
     case FrameType::remove: {
       TRY(auto request, guest::decode_path(frame.body));
+      processes_.was_changed(request.path);
       TRY_OK(files_.remove(request));
       send_ok(frame.channel);
       return {};

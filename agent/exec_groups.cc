@@ -122,8 +122,8 @@ GroupUsage ExecGroup::usage(CpuRatio ratio) const {
       usage.cpu_system_us = static_cast<uint64_t>(time.system().count());
     } else {
       const Fields stat(directory, "cpu.stat");
-      usage.cpu_user_us = stat["user_usec"];
-      usage.cpu_system_us = stat["system_usec"];
+      usage.cpu_user_us = stat["user_usec"] - std::min(stat["user_usec"], earlier_user_us_);
+      usage.cpu_system_us = stat["system_usec"] - std::min(stat["system_usec"], earlier_system_us_);
     }
   }
   if (const Part* memory = find(native::kRoleMemory)) {
@@ -144,8 +144,9 @@ int ExecGroup::birthplace() const {
 uint64_t ExecGroup::cpu_us() const {
   const Part* cpu = find(native::kRoleUsage);
   if (cpu == nullptr) return 0;
-  return version_ == CgroupVersion::v1 ? number_in(cpu->directory.get(), "cpuacct.usage") / 1000
-                                       : field_in(cpu->directory.get(), "cpu.stat", "usage_usec");
+  if (version_ == CgroupVersion::v1) return number_in(cpu->directory.get(), "cpuacct.usage") / 1000;
+  const uint64_t used = field_in(cpu->directory.get(), "cpu.stat", "usage_usec");
+  return used - std::min(used, earlier_user_us_ + earlier_system_us_);
 }
 
 bool ExecGroup::is_empty() const {
@@ -155,6 +156,14 @@ bool ExecGroup::is_empty() const {
 
 void ExecGroup::start_over() {
   earlier_kills_ = seen_kills_;
+  if (version_ == CgroupVersion::v2) {
+    if (const Part* cpu = find(native::kRoleUsage)) {
+      const Fields stat(cpu->directory.get(), "cpu.stat");
+      earlier_user_us_ = stat["user_usec"];
+      earlier_system_us_ = stat["system_usec"];
+    }
+    return;
+  }
   if (const Part* cpu = find(native::kRoleUsage))
     write_text(cpu->directory.get(), "cpuacct.usage", "0");
   if (const Part* memory = find(native::kRoleMemory))
@@ -243,11 +252,20 @@ Result<ExecGroup> ExecGroups::take() {
   } else {
     TRY(group, make());
   }
+  look_after(group);
+  return group;
+}
+
+void ExecGroups::look_after(const ExecGroup& group) {
   const Micros soon = system_clock().boot() + kSoonestLook;
   if (live_.empty() || next_look_ > soon) next_look_ = soon;
   look_pace_ = kSoonestLook;
   live_.emplace(group.name_, Live{});
-  return group;
+}
+
+void ExecGroups::wake(ExecGroup& group) {
+  group.start_over();
+  look_after(group);
 }
 
 void ExecGroups::make_ahead() {

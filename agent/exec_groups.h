@@ -75,6 +75,7 @@ class ExecGroup final {
   mutable bool is_closed_ = false;   // nobody can be born in it any more
   mutable uint64_t seen_kills_ = 0;  // of what an earlier command left in the counter
   uint64_t earlier_kills_ = 0;
+  uint64_t earlier_user_us_ = 0, earlier_system_us_ = 0;  // version 2 cannot be set back
 };
 
 class ExecGroups final {
@@ -97,6 +98,9 @@ class ExecGroups final {
   // One that nobody is in serves the next command, where its counters can be set back: to make a
   // group and to remove it costs the kernel more than a small command does.
   void give_back(ExecGroup group);
+  // It is not looked after while nothing runs in it, and counts from zero when something does.
+  void rest(const ExecGroup& group) { live_.erase(group.name_); }
+  void wake(ExecGroup& group);
   // Removes what was given back and is empty, unless nothing was since the last time.
   void tidy();
   // When the groups should be looked at again; zero = never.
@@ -110,6 +114,7 @@ class ExecGroups final {
 
  private:
   Result<ExecGroup> make();
+  void look_after(const ExecGroup& group);
   Result<> open_shared();
   bool has_own(const Work& work) const;
   bool can_brake() const;

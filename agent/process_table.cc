@@ -88,18 +88,10 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
   }
   evict_finished();
 
-  const size_t ring_bytes = request.direct ? 0 : jail_.config().ring_bytes;
-  auto process = std::unique_ptr<Process>(
-      new Process{.streams = {{Fd(), Ring(ring_bytes), false},
-                              {Fd(), Ring(std::min(ring_bytes, kStderrRing)), false}}});
-  process->id = next_id_++;
-  process->mark =
-      std::string(kExecMark) + "=" + jail_.config().sandbox_id + "." + std::to_string(process->id);
-  process->direct = request.direct;
-  process->output_limit = request.output_limit;
-  process->row.argv = shortened(request.argv);
-  process->row.cwd = request.cwd;
-  process->row.started_at_ms = system_clock().wall().time_since_epoch().count();
+  auto process = make_process(request);
+  if (warm_ && WarmInterpreter::fits(jail_, request))
+    return start_warm(connection, channel, std::move(process), request);
+  if (warm_) send_warm_away();
 
   Pipe out, err, in;
   SpawnPlace place{.mark = process->mark};
@@ -120,12 +112,6 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
     stdio[1] = out.write_end.get();
     stdio[2] = err.write_end.get();
   }
-
-  process->started = now();
-  if (request.timeout_ms > 0) {
-    process->deadline = process->started + Millis(std::min(request.timeout_ms, kLongestTimeMs));
-  }
-  process->cpu_limit_us = std::min(request.cpu_time_ms, kLongestTimeMs) * 1000;
   TRY(auto spawned, spawn(jail_, groups_, place, request));
   process->pid = spawned.pid;
   process->group = std::move(spawned.group);
@@ -138,7 +124,48 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
       process->streams[1].ring.append(message);
     }
   }
+  Process& added = add(connection, channel, std::move(process), request);
+  if (added.pid == 0) {
+    added.reaped = true;
+    added.row.running = false;
+    added.row.exit.attested = jail_.attests();
+    added.streams[1].own_end = added.streams[1].ring.end();
+    added.row.exit.stderr_bytes = added.streams[1].own_end;
+    pump(added);
+    return guest::Started{added.id, 0};
+  }
+  if (!request.direct) {
+    added.input = std::move(in.write_end);
+    added.streams[0].pipe = std::move(out.read_end);
+    added.streams[1].pipe = std::move(err.read_end);
+    added.streams[0].held = std::move(out.write_end);
+    added.streams[1].held = std::move(err.write_end);
+  }
+  begin(added);
+  return guest::Started{added.id, static_cast<uint32_t>(added.pid)};
+}
 
+std::unique_ptr<Process> ProcessTable::make_process(const guest::Exec& request) {
+  const size_t ring_bytes = request.direct ? 0 : jail_.config().ring_bytes;
+  auto process = std::unique_ptr<Process>(new Process{
+      .streams = {{.ring = Ring(ring_bytes)}, {.ring = Ring(std::min(ring_bytes, kStderrRing))}}});
+  process->id = next_id_++;
+  process->mark = mark_of(process->id);
+  process->direct = request.direct;
+  process->output_limit = request.output_limit;
+  process->row.argv = shortened(request.argv);
+  process->row.cwd = request.cwd;
+  process->row.started_at_ms = system_clock().wall().time_since_epoch().count();
+  process->started = now();
+  if (request.timeout_ms > 0) {
+    process->deadline = process->started + Millis(std::min(request.timeout_ms, kLongestTimeMs));
+  }
+  process->cpu_limit_us = std::min(request.cpu_time_ms, kLongestTimeMs) * 1000;
+  return process;
+}
+
+Process& ProcessTable::add(Connection& connection, uint32_t channel,
+                           std::unique_ptr<Process> process, const guest::Exec& request) {
   Process& added = *processes_.emplace(process->id, std::move(process)).first->second;
   added.subscriptions.push_back(Subscription{&connection, channel, {0, 0}, request.credit});
   const std::string started =
@@ -149,30 +176,69 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
   } else {
     connection.send_soon(guest::FrameType::started, channel, started);
   }
-  if (added.pid == 0) {
-    added.reaped = true;
-    added.row.running = false;
-    added.row.exit.attested = jail_.attests();
-    added.streams[1].own_end = added.streams[1].ring.end();
-    added.row.exit.stderr_bytes = added.streams[1].own_end;
-    pump(added);
-    return guest::Started{added.id, 0};
+  return added;
+}
+
+void ProcessTable::begin(Process& process) {
+  running_[process.pid] = process.id;
+  if (process.cpu_limit_us > 0 && groups_.count_cpu()) check_cpu_time(process);
+  began_(process.pid);
+  for (int stream = 0; stream < 2; ++stream) {
+    if (!process.streams[stream].pipe) continue;
+    make_nonblocking(process.streams[stream].pipe);
+    watch(process, stream);
   }
-  running_[added.pid] = added.id;
-  if (added.cpu_limit_us > 0 && groups_.count_cpu()) check_cpu_time(added);
-  began_(added.pid);
-  if (!request.direct) {
-    added.input = std::move(in.write_end);
-    added.streams[0].pipe = std::move(out.read_end);
-    added.streams[1].pipe = std::move(err.read_end);
-    added.streams[0].held = std::move(out.write_end);
-    added.streams[1].held = std::move(err.write_end);
-    for (int stream = 0; stream < 2; ++stream) {
-      make_nonblocking(added.streams[stream].pipe);
-      watch(added, stream);
-    }
+}
+
+std::string ProcessTable::mark_of(uint64_t id) const {
+  return std::string(kExecMark) + "=" + jail_.config().sandbox_id + "." + std::to_string(id);
+}
+
+void ProcessTable::was_changed(const std::string& path) {
+  const bool is_elsewhere =
+      (path.starts_with('/') && !path.starts_with("/workspace/")) || path.find("..") != path.npos;
+  if (warm_ && is_elsewhere) send_warm_away();
+}
+
+void ProcessTable::warm_up() {
+  // It serves the first command or none.
+  if (auto warm = WarmInterpreter::start(jail_, groups_, jail_.config().warm, mark_of(next_id_)))
+    warm_ = std::move(*warm);
+}
+
+Result<guest::Started> ProcessTable::start_warm(Connection& connection, uint32_t channel,
+                                                std::unique_ptr<Process> process,
+                                                const guest::Exec& request) {
+  WarmInterpreter warm = std::move(*warm_);
+  warm_.reset();
+  process->pid = warm.pid();
+  process->group = warm.take_group();
+  groups_.wake(*process->group);
+  auto handed = warm.hand_over(jail_, SpawnPlace{.mark = process->mark}, request);
+  if (!handed) {
+    process->group->signal(SIGKILL);
+    groups_.give_back(std::move(*process->group));
+    tidy_later();
+    return std::move(handed).error();
   }
+  auto streams = warm.take_streams();
+  process->row.exit.warm = true;
+  process->streams[0].pipe = std::move(streams.out);
+  process->streams[1].pipe = std::move(streams.err);
+  process->streams[0].held = std::move(streams.out_held);
+  process->streams[1].held = std::move(streams.err_held);
+  Process& added = add(connection, channel, std::move(process), request);
+  begin(added);
   return guest::Started{added.id, static_cast<uint32_t>(added.pid)};
+}
+
+// Another command comes first: nobody shall find it here.
+void ProcessTable::send_warm_away() {
+  ExecGroup group = warm_->take_group();
+  group.signal(SIGKILL);
+  groups_.give_back(std::move(group));
+  tidy_later();
+  warm_.reset();
 }
 
 Process* ProcessTable::command_of(pid_t pid) {
@@ -478,6 +544,7 @@ void ProcessTable::tidy() {
   if (tidy_at_.count() == 0 || now() < tidy_at_) return;
   tidy_at_ = Micros(0);
   groups_.tidy();
+  if (std::exchange(wants_warm_, false)) warm_up();
   if (std::exchange(wants_group_, false) && !jail_.config().dies_with_connection)
     groups_.make_ahead();
 }
@@ -501,6 +568,7 @@ void ProcessTable::reap() {
       if (command.ended) command.ended(status);
       continue;
     }
+    if (warm_ && warm_->pid() == pid) send_warm_away();
     const auto found = running_.find(pid);
     if (found == running_.end()) continue;  // an orphan that we inherited
     Process* process = find(found->second);

@@ -11,6 +11,7 @@
 
 #include "agent/jail.h"
 #include "agent/process.h"
+#include "agent/warm_interpreter.h"
 #include "os/poller.h"
 
 namespace atl::agent {
@@ -24,7 +25,7 @@ class ProcessTable final {
         jail_(jail),
         groups_(std::move(groups)),
         wants_group_(jail.config().parked),
-        tidy_at_(wants_group_ ? Micros(1) : Micros(0)),
+        wants_warm_(!jail.config().warm.empty()),
         began_(std::move(began)) {}
 
   // Starts a command and follows it on `channel`. A program that cannot be executed is a command
@@ -61,6 +62,14 @@ class ProcessTable final {
   // made for the next command.
   void tidy();
 
+  // Somebody knows us, so the control groups are ours: what is to be made ahead can be.
+  void was_greeted() {
+    if (wants_group_ || wants_warm_) tidy_at_ = Micros(1);
+  }
+  // A file was changed from outside. What an interpreter reads when it starts may lie anywhere but
+  // in the workspace.
+  void was_changed(const std::string& path);
+
   // Collects ended children, ours and adopted ones.
   void reap();
   // When the next timeout falls due; zero = none.
@@ -77,6 +86,17 @@ class ProcessTable final {
     std::optional<ExecGroup> group;  // where the asker's is gone
   };
 
+  Result<guest::Started> start_warm(Connection& connection, uint32_t channel,
+                                    std::unique_ptr<Process> process, const guest::Exec& request);
+  // Starts an interpreter ahead, if this sandbox is to have one.
+  void warm_up();
+  void send_warm_away();
+  std::string mark_of(uint64_t id) const;
+  std::unique_ptr<Process> make_process(const guest::Exec& request);
+  // Makes it one of ours and tells whoever asked.
+  Process& add(Connection& connection, uint32_t channel, std::unique_ptr<Process> process,
+               const guest::Exec& request);
+  void begin(Process& process);
   Process* find(uint64_t id);
   // The command in whose group the process is; nullptr if that has ended.
   Process* command_of(pid_t pid);
@@ -97,8 +117,10 @@ class ProcessTable final {
   os::Poller& poller_;
   const Jail& jail_;
   ExecGroups groups_;
-  bool wants_group_;  // one made ahead for the next command
-  Micros tidy_at_;    // zero = everything is tidy
+  bool wants_group_;   // one made ahead for the next command
+  bool wants_warm_;    // an interpreter that waits
+  Micros tidy_at_{0};  // zero = everything is tidy
+  std::optional<WarmInterpreter> warm_;
   std::function<void(pid_t)> began_;
   uint64_t next_id_ = 1;
   std::map<uint64_t, std::unique_ptr<Process>> processes_;

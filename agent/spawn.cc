@@ -50,22 +50,29 @@ Result<> check(const guest::Exec& request) {
   return {};
 }
 
+Result<Setting> find_setting(const Jail& jail, const SpawnPlace& place,
+                             const guest::Exec& request) {
+  Setting setting;
+  TRY(setting.user, jail.find_user(request.user));
+  setting.environment = jail.environment(setting.user, request.env);
+  if (!place.mark.empty())
+    setting.environment.insert_or_assign(kExecMark, place.mark.substr(place.mark.find('=') + 1));
+  setting.directory = place.directory >= 0 ? place.directory : jail.start_directory();
+  if (!request.cwd.empty()) {
+    TRY(setting.opened, jail.open_directory(request.cwd));
+    setting.directory = setting.opened.get();
+  }
+  if (setting.directory != jail.start_directory()) {
+    if (auto path = os::path_of(setting.directory))
+      setting.environment.insert_or_assign("PWD", *path);
+  }
+  return setting;
+}
+
 Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, const SpawnPlace& place,
                       const guest::Exec& request) {
-  TRY(const auto user, jail.find_user(request.user));
-  auto environment = jail.environment(user, request.env);
-  if (!place.mark.empty())
-    environment.insert_or_assign(kExecMark, place.mark.substr(place.mark.find('=') + 1));
-  Fd opened;
-  int directory = place.directory >= 0 ? place.directory : jail.start_directory();
-  if (!request.cwd.empty()) {
-    TRY(opened, jail.open_directory(request.cwd));
-    directory = opened.get();
-  }
-  if (directory != jail.start_directory()) {
-    if (auto path = os::path_of(directory)) environment.insert_or_assign("PWD", *path);
-  }
-
+  TRY(const auto setting, find_setting(jail, place, request));
+  const auto& environment = setting.environment;
   std::vector<std::string> programs = programs_for(request.argv[0], environment);
   std::vector<std::string> arguments = request.argv;
   std::vector<std::string> variables;
@@ -83,8 +90,9 @@ Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, const SpawnPlace& pl
   plan.argv = argument_pointers.data();
   plan.environment = variable_pointers.data();
   std::ranges::copy(place.stdio, plan.stdio);
-  plan.directory = directory;
-  jail.confine(plan, user);
+  std::ranges::copy(place.more, plan.more);
+  plan.directory = setting.directory;
+  jail.confine(plan, setting.user);
   std::vector<native::ChildLimit> limits(plan.limits, plan.limits + plan.limit_count);
   if (const rlim_t most = groups.most_processes(); most > 1) {
     // The group refuses a fork only when the kernel has copied all of the parent, under locks of

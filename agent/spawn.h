@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -28,7 +29,17 @@ struct SpawnPlace {
   std::string mark;                  // the variable by which its descendants are known
   int directory = -1;                // -1 = the request's
   int stdio[3] = {-1, -1, -1};
+  int more[2] = {-1, -1};  // its descriptors 3 and 4, if it has any
 };
+
+// Who runs a command, where, and with which variables.
+struct Setting {
+  User user;
+  std::map<std::string, std::string> environment;
+  int directory = -1;
+  Fd opened;  // what `directory` is, unless it was there before
+};
+Result<Setting> find_setting(const Jail& jail, const SpawnPlace& place, const guest::Exec& request);
 
 // A program that is missing or no program is no error; everything else that fails is.
 Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, const SpawnPlace& place,

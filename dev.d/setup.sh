@@ -18,7 +18,9 @@ packages_of() {
       ;;
     package) echo dpkg-dev file ;;
     lint) echo clang-format-19 clang-tidy-19 ;;
-    bench) echo nginx-light wrk procps curl jq ;;
+    # The second line: the peers of bench/peers.py.
+    bench) echo nginx-light wrk procps curl jq \
+      bubblewrap crun docker.io podman runc runsc ;;
     *) return 1 ;;
   esac
 }
@@ -93,6 +95,9 @@ missing_packages() {
   for name in $(dpkg-query -W -f '${Provides}\n' nodejs 2>/dev/null | tr -d ,); do
     installed[$name]=1
   done
+  # Docker's own packages conflict with Debian's, which would take somebody's engine away.
+  ! command -v dockerd >/dev/null || installed[docker.io]=1
+  ! command -v runc >/dev/null || installed[runc]=1
   for name in "$@"; do
     [[ ${installed[$name]:-} ]] || echo "$name"
   done

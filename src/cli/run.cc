@@ -28,6 +28,7 @@ using api::v1::WireExec;
 
 constexpr Flag kFlags[] = {
     {"rm", 0, "", "remove the sandbox afterwards, which is what happens anyway"},
+    {"no-warm", 0, "", "start the interpreter anew, though one may be waiting"},
     {"keep", 0, "", "leave the sandbox running afterwards (needs a daemon)"},
     {"apply", 0, "WHEN",
      "take changes in copies (--here=cow) home if the command succeeds, or always", "success"},
@@ -154,6 +155,7 @@ Result<int> run_embedded(Context& context, Asked asked) {
 // In one call that the daemon cleans up after, whatever happens to us.
 Result<int> run_remote(Context& context, Client& client, Asked asked) {
   TRY(WireExec exec, to_wire(context.args.command(), std::move(asked.exec)));
+  if (context.args.has("no-warm")) exec.warm = false;
   StreamRequest request{.target = "/v1/runs", .input = asked.input};
   if (context.json()) {
     if (asked.input == Input::forward) {

@@ -23,7 +23,7 @@ class Kept final : public BatchRuns {
   Task<> take(size_t index, int attempts, Result<RunResult> result) override {
     EXPECT_FALSE(results[index].has_value()) << "told twice";
     results[index] = result ? result->exec.out : "error";
-    this->attempts += attempts;
+    tries += attempts;
     if (fails) co_return Error(Code::unavailable, "nobody listens");
     co_return Result<>();
   }
@@ -33,7 +33,7 @@ class Kept final : public BatchRuns {
 
  public:
   std::vector<std::optional<std::string>> results;
-  int attempts = 0;
+  int tries = 0;
   bool fails = false;
 };
 
@@ -61,7 +61,7 @@ TEST_F(BatchTest, EveryRunIsToldOfOnce) {
   ASSERT_TRUE(world_.run(batch(runs, {.at_once = 3})));
 
   for (size_t i = 0; i < 20; ++i) EXPECT_EQ(runs->results[i], std::to_string(i) + "\n");
-  EXPECT_EQ(runs->attempts, 20);
+  EXPECT_EQ(runs->tries, 20);
   world_.settle();
   EXPECT_THAT(world_.host().ids(), IsEmpty());
 }
@@ -82,11 +82,11 @@ TEST_F(BatchTest, AnEmptyBatchIsDone) { EXPECT_TRUE(world_.run(batch(echoes(0)))
 TEST_F(BatchTest, AFailingCommandIsTriedAgainIfAsked) {
   const auto once = std::make_shared<Kept>(std::vector<std::vector<std::string>>{{"false"}});
   ASSERT_TRUE(world_.run(batch(once, {.attempts = 3})));
-  EXPECT_EQ(once->attempts, 1);
+  EXPECT_EQ(once->tries, 1);
 
   const auto often = std::make_shared<Kept>(std::vector<std::vector<std::string>>{{"false"}});
   ASSERT_TRUE(world_.run(batch(often, {.attempts = 3, .retry_failures = true})));
-  EXPECT_EQ(often->attempts, 3);
+  EXPECT_EQ(often->tries, 3);
 }
 
 TEST_F(BatchTest, EndsWhenNobodyListens) {

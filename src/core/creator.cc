@@ -23,6 +23,7 @@ Result<SandboxSpec> copy(const SandboxSpec& spec) {
   other.env = spec.env;
   other.expires_at = spec.expires_at;
   other.is_run = spec.is_run;
+  other.warm = spec.warm;
   if (spec.workspace) {
     TRY(other.workspace, copy(*spec.workspace));
   }
@@ -179,6 +180,7 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
   spec.workspace = std::move(request.workspace);
   spec.mounts = std::move(request.mounts);
   spec.root = std::move(request.root);
+  spec.warm = std::move(request.warm);
   record->id = route.front()->driver->reserve(spec);
   const bool was_parked = !record->id.empty();
   if (!was_parked) record->id = make_sandbox_id();

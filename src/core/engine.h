@@ -75,6 +75,7 @@ struct CreateRequest {
   std::vector<HostDirectory> mounts;
   std::optional<HostDirectory> root;  // the root file system; always copied on write
   ExecDefaults defaults;
+  std::string warm;  // of a run: see SandboxSpec
 };
 
 // The same key with the same request gives the same sandbox, and Code::conflict once that one has

@@ -3,6 +3,7 @@
 #include "core/request_check.h"
 #include "core/transitions.h"
 #include "driver/feed_stdin.h"
+#include "guest/plain_call.h"
 #include "json/describe.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -39,6 +40,10 @@ Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec
   fill_in(exec, request.defaults);
   // A driver is chosen that can run as whoever the command runs as.
   request.defaults.user = exec.user;
+  const bool is_simple = exec.stdin_mode == StdinMode::closed && exec.stdio == StdioMode::kept &&
+                         stdin_bytes.empty() && exec.user.empty();
+  if (is_simple && exec.warm == Warmth::welcome)
+    request.warm = guest::plain_interpreter(exec.argv, request.env, exec.env);
   CO_TRY(const auto record, co_await creator_.create_for_run(caller, std::move(request), timer));
   const InUse in_use(record);
   announce_later(record, keep_alive);

@@ -28,6 +28,9 @@ enum class StdinMode : uint8_t {
   open,    // written with Process::write_stdin until close_stdin
 };
 
+// Whether an interpreter that is running already may serve the command.
+enum class Warmth : uint8_t { welcome, refused };
+
 struct ExecRequest {
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;  // over the sandbox's own
@@ -35,6 +38,7 @@ struct ExecRequest {
   std::string user;                        // "" = the sandbox's default
   StdinMode stdin_mode = StdinMode::closed;
   StdioMode stdio = StdioMode::kept;
+  Warmth warm = Warmth::welcome;
   std::array<Fd, 3> direct;   // stdin, stdout, stderr; for StdioMode::direct
   Millis timeout{0};          // the whole tree is killed then; zero = no limit of its own
   Millis cpu_time{0};         // the same once it has used so much of the processors together
@@ -72,6 +76,7 @@ struct Usage {
 };
 
 struct ExitStatus {
+  bool warm = false;  // served by an interpreter that was running already
   int exit_code = 0;  // the program's own; 124 timeout, 125 infra, 126 policy, 128+N signal N
   int signal = 0;
   ExitReason reason = ExitReason::exited;

@@ -63,6 +63,8 @@ struct SandboxSpec {
   Micros expires_at{0};
   // For one command, whose answer nobody else can take: it may end with whoever has made it.
   bool is_run = false;
+  // An interpreter that it would be good to find running already; "" = none.
+  std::string warm;
 };
 
 }  // namespace atl

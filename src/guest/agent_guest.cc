@@ -26,6 +26,7 @@ ExitStatus to_status(const Exited& exited) {
   status.usage.stderr_bytes = exited.stderr_bytes;
   status.usage.scope = exited.whole_group ? UsageScope::cgroup : UsageScope::waited;
   status.attested = exited.attested;
+  status.warm = exited.warm;
   return status;
 }
 static_assert(static_cast<int>(ExitKind::infra) == static_cast<int>(ExitReason::infra));
@@ -288,6 +289,7 @@ Task<std::unique_ptr<Process>> AgentGuest::start(ExecRequest request) {
   exec.user = std::move(request.user);
   exec.stdin_open = request.stdin_mode == StdinMode::open;
   exec.direct = request.stdio == StdioMode::direct;
+  exec.warm = request.warm == Warmth::welcome;
   exec.timeout_ms = static_cast<uint64_t>(std::max<int64_t>(request.timeout.count(), 0));
   exec.cpu_time_ms = static_cast<uint64_t>(std::max<int64_t>(request.cpu_time.count(), 0));
   exec.output_limit = request.output_limit;

@@ -27,7 +27,8 @@ void put(ByteWriter& writer, const Exited& message) {
   writer.u64(message.peak_memory_bytes);
   writer.u64(message.stdout_bytes);
   writer.u64(message.stderr_bytes);
-  writer.u8(static_cast<uint8_t>((message.attested ? 1 : 0) | (message.whole_group ? 2 : 0)));
+  writer.u8(static_cast<uint8_t>((message.attested ? 1 : 0) | (message.whole_group ? 2 : 0) |
+                                 (message.warm ? 4 : 0)));
 }
 
 // Numbers that could not be true are cut to what the host can use without surprise.
@@ -48,6 +49,7 @@ Result<Exited> take_exited(ByteReader& reader) {
   const uint8_t flags = reader.u8();
   message.attested = (flags & 1) != 0;
   message.whole_group = (flags & 2) != 0;
+  message.warm = (flags & 4) != 0;
   if (kind > static_cast<uint8_t>(ExitKind::infra)) return bad("an unknown end of a process");
   if (limit > static_cast<uint8_t>(HitLimit::output)) return bad("an unknown limit");
   if (message.exit_code < 0 || message.exit_code > 255 || message.signal < 0 ||
@@ -94,7 +96,8 @@ std::string encode(const Exec& message) {
   writer.pairs(message.env);
   writer.text(message.cwd);
   writer.text(message.user);
-  writer.u8(static_cast<uint8_t>((message.stdin_open ? 1 : 0) | (message.direct ? 2 : 0)));
+  writer.u8(static_cast<uint8_t>((message.stdin_open ? 1 : 0) | (message.direct ? 2 : 0) |
+                                 (message.warm ? 4 : 0)));
   writer.u64(message.timeout_ms);
   writer.u64(message.cpu_time_ms);
   writer.u64(message.output_limit);
@@ -112,11 +115,12 @@ Result<Exec> decode_exec(std::string_view body) {
   const uint8_t flags = reader.u8();
   message.stdin_open = (flags & 1) != 0;
   message.direct = (flags & 2) != 0;
+  message.warm = (flags & 4) != 0;
   message.timeout_ms = reader.u64();
   message.cpu_time_ms = reader.u64();
   message.output_limit = reader.u64();
   message.credit = reader.u64();
-  if (flags > 3) return bad("unknown flags");
+  if (flags > 7) return bad("unknown flags");
   return checked(reader, std::move(message));
 }
 

@@ -41,6 +41,7 @@ struct Exec {
   std::string user;
   bool stdin_open = false;
   bool direct = false;
+  bool warm = false;  // an interpreter that waits may serve it
   uint64_t timeout_ms = 0;
   uint64_t cpu_time_ms = 0;
   uint64_t output_limit = 0;
@@ -94,6 +95,7 @@ struct Exited {
   uint64_t peak_memory_bytes = 0;
   uint64_t stdout_bytes = 0, stderr_bytes = 0;
   bool attested = true;
+  bool warm = false;
   bool whole_group =
       false;  // usage counts everything that the command started, not only what was waited for
 };

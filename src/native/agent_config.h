@@ -37,6 +37,7 @@ struct AgentConfig {
   bool workspace_writable = true;
   bool dies_with_connection = false;  // the embedded engine's sandboxes end with it
   bool parked = false;                // waits for its environment, and until then ends with it, too
+  std::string warm;  // of a parked sandbox: an interpreter to start ahead, too; "" = none
   std::vector<AgentMount> mounts;
 };
 

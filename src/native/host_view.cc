@@ -47,12 +47,12 @@ bool is_process(const std::string& name) {
 }
 
 // Beside the launcher; the daemon, which only explains a plan, knows where that is.
-std::string find_sudo() {
+std::string find_beside(const std::string& name) {
   const auto self = look_at("/proc/self/exe", "");
   if (!self) return "";
   const std::string here = self->target.substr(0, self->target.rfind('/') + 1);
-  for (const char* place : {"atoll-sudo", "../libexec/atoll/atoll-sudo"}) {
-    if (access((here + place).c_str(), X_OK) == 0) return here + place;
+  for (const char* place : {"", "../libexec/atoll/"}) {
+    if (access((here + place + name).c_str(), X_OK) == 0) return here + place + name;
   }
   return "";
 }
@@ -74,7 +74,8 @@ HostView view_host() {
     if (auto entry = look_at("/proc/" + name, name)) view.proc.push_back(*entry);
   }
   std::ranges::sort(view.proc, {}, &HostEntry::name);
-  view.sudo_program = find_sudo();
+  view.sudo_program = find_beside("atoll-sudo");
+  view.warm_directory = find_beside("warm");
   view.has_usr_local_etc = access("/usr/local/etc", F_OK) == 0;
 
   cpu_set_t set;

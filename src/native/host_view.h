@@ -24,7 +24,8 @@ struct HostView {
   std::vector<HostEntry> etc;     // of /etc: what is shown of it, by path below /etc
   std::vector<HostEntry> proc;    // of /proc, without processes
   bool has_usr_local_etc = false;
-  std::string sudo_program;  // ours, see agent/sudo/; "" = not installed
+  std::string sudo_program;    // ours, see agent/sudo/; "" = not installed
+  std::string warm_directory;  // what interpreters are started ahead with, see agent/warm/
   uint32_t processors = 1;
   std::string processor;  // an entry of /proc/cpuinfo
   uint64_t memory_bytes = 0;

@@ -122,7 +122,15 @@ class LaunchedDriver final : public Driver {
 
   std::string reserve(const SandboxSpec& spec) override {
     if (!is_box() || spec.root || spec.workspace || !spec.mounts.empty()) return "";
-    return parked_->reserve(make_box_request(spec));
+    BoxRequest request = make_box_request(spec);
+    if (!spec.warm.empty()) {
+      request.warm = spec.warm;
+      std::string id = parked_->reserve(request);
+      // Who has asked for one by name waits for it; a run does not.
+      if (!id.empty() || !spec.is_run) return id;
+      request.warm.clear();
+    }
+    return parked_->reserve(request);
   }
 
   Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec) override {
@@ -136,6 +144,8 @@ class LaunchedDriver final : public Driver {
       CO_TRY_OK(co_await parked->destroy());
     }
     CO_TRY(auto config, is_box() ? make_box_config(spec) : make_config(spec));
+    // A run's command is there before an interpreter that is started now could be.
+    if (is_box() && !spec.is_run) config.warm = spec.warm;
     std::optional<BoxRequest> box;
     if (is_box()) box = make_box_request(spec);
     auto sandbox = co_await make(std::move(spec), std::move(box), std::move(config));
@@ -211,6 +221,7 @@ class LaunchedDriver final : public Driver {
     spec.id = std::move(id);
     CO_TRY(auto config, make_box_config(spec));
     config.parked = true;
+    config.warm = request.warm;
     CO_TRY(auto box, co_await make(std::move(spec), std::move(request), std::move(config)));
     co_return std::unique_ptr<Sandbox>(std::move(box));
   }

@@ -37,7 +37,7 @@ ParkedBoxes::Shelf* ParkedBoxes::find_or_add(const BoxRequest& request) {
   if (shelf != nullptr || shelves_.size() >= kMostKinds) return shelf;
   shelf = &shelves_.emplace_back();
   shelf->request = request;
-  shelf->wanted = std::min(kFirst, most_);
+  shelf->wanted = std::min(kFirst, most_of(request));
   return shelf;
 }
 
@@ -56,7 +56,7 @@ std::string ParkedBoxes::reserve(const BoxRequest& request) {
   std::string id;
   if (shelf->ready.empty()) {
     ++misses_;
-    shelf->wanted = std::min(std::max<size_t>(shelf->wanted * 2, kFirst), most_);
+    shelf->wanted = std::min(std::max<size_t>(shelf->wanted * 2, kFirst), most_of(request));
   } else {
     ++hits_;
     Box box = std::move(shelf->ready.front());

@@ -10,6 +10,7 @@
 // connection to this process until it is handed over, so nothing is left of a daemon that died.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <list>
@@ -29,6 +30,8 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
   static constexpr size_t kFirst = 4;
   static constexpr size_t kMostOfAKind = 64;
   static constexpr size_t kMostKinds = 8;
+  // Of those with an interpreter in them, which are a hundred times as large.
+  static constexpr size_t kMostWarm = 8;
   // So long is a pause.
   static constexpr Micros kPause = Millis(20);
   static constexpr Micros kUnused = std::chrono::minutes(2);
@@ -84,6 +87,9 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
         most_(most),
         make_(std::move(make)),
         pause_(std::move(executor)) {}
+  size_t most_of(const BoxRequest& request) const {
+    return request.warm.empty() ? most_ : std::min(most_, kMostWarm);
+  }
   Shelf* find(const BoxRequest& request);
   Shelf* find_or_add(const BoxRequest& request);
   void await_pause();

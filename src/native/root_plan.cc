@@ -254,6 +254,9 @@ class RootPlanner final {
     file("root/opt/atoll/bin/sudo", "", 0755);
     bind(host_.sudo_program, "root/opt/atoll/bin/sudo", kReadOnly);
     bind(host_.sudo_program, "root/usr/bin/sudo", kReadOnly);
+    if (request_.has_root || host_.warm_directory.empty()) return;
+    directory("root/opt/atoll/warm");
+    bind(host_.warm_directory, "root/opt/atoll/warm", kReadOnly);
   }
 
   void make_if_missing(std::string target, uint32_t mode, int64_t owner) {

@@ -71,6 +71,7 @@ Result<ExecPlan> to_plan(WireExec wire) {
   plan.request.cpu_time = Millis(cpu_time);
   TRY(const int64_t limit, in_range("output_limit", wire.output_limit, 0, kLargestOutputLimit));
   plan.request.output_limit = static_cast<uint64_t>(limit);
+  if (!wire.warm.value_or(true)) plan.request.warm = Warmth::refused;
   TRY(const int64_t keep, in_range("max_output_bytes", wire.max_output_bytes, int64_t{kDefaultKeep},
                                    int64_t{kMostKeep}));
   plan.keep = static_cast<size_t>(keep);
@@ -88,6 +89,7 @@ void append_exit(ObjectWriter& object, const ExitStatus& status, Truncated trunc
   object.member("truncated", truncated == Truncated::yes);
   append_usage(object.key("usage"), status.usage);
   if (!status.attested) object.member("attested", false);
+  if (status.warm) object.member("warm", true);
 }
 
 void append_run_facts(ObjectWriter& object, const RunFacts& facts) {

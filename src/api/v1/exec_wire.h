@@ -26,10 +26,11 @@ struct WireExec {
   std::optional<int64_t> cpu_time_ms;
   std::optional<int64_t> output_limit;
   std::optional<int64_t> max_output_bytes;
+  std::optional<bool> warm;  // false: by an interpreter that was started for it
 };
 BOOST_DESCRIBE_STRUCT(WireExec, (),
                       (argv, command, env, cwd, user, stdin_, stdin_b64, stdin_open, timeout_ms,
-                       cpu_time_ms, output_limit, max_output_bytes))
+                       cpu_time_ms, output_limit, max_output_bytes, warm))
 
 struct ExecPlan {
   ExecRequest request;

@@ -35,12 +35,13 @@ struct WireCreate {
   std::optional<Placement> placement;
   std::optional<std::vector<WireHostDir>> host_dirs;
   std::optional<std::string> rootfs;  // a directory of the host; given like host_dirs
+  std::optional<std::string> warm;    // python3 or node: one waits for the first command
   std::optional<std::string> user;    // of commands that name none
   std::optional<std::string> cwd;
 };
 BOOST_DESCRIBE_STRUCT(WireCreate, (),
                       (driver, profile, name, user_id, ttl_s, idle_s, labels, env, resources,
-                       min_isolation, isolation_level, placement, host_dirs, rootfs, user, cwd))
+                       min_isolation, isolation_level, placement, host_dirs, rootfs, warm, user, cwd))
 
 // Opens the host's directories; from a remote seat those are refused.
 Result<CreateRequest> to_request(WireCreate wire, Seat seat);

@@ -66,6 +66,10 @@ ATOLL_IN_CHILD bool drop_capabilities(uint64_t kept) {
   for (int i = 0; i < 3; ++i) {
     if (dup2(plan.stdio[i], i) < 0) fail_child(plan, ChildStage::stdio);
   }
+  unsigned kept = 3;
+  for (; kept < 5 && plan.more[kept - 3] >= 0; ++kept) {
+    if (dup2(plan.more[kept - 3], static_cast<int>(kept)) < 0) fail_child(plan, ChildStage::stdio);
+  }
   if (plan.directory >= 0 && fchdir(plan.directory) != 0) fail_child(plan, ChildStage::directory);
   // By system call: the library's functions would tell every thread of the agent to follow.
   if (plan.change_identity && (syscall(SYS_setgroups, 0, nullptr) != 0 ||
@@ -89,7 +93,7 @@ ATOLL_IN_CHILD bool drop_capabilities(uint64_t kept) {
     fail_child(plan, ChildStage::landlock);
   }
   // What the agent holds open (its socket, the workspace, other processes' pipes) ends here.
-  if (!plan.inherit_descriptors && syscall(SYS_close_range, 3U, ~0U, 0U) != 0)
+  if (!plan.inherit_descriptors && syscall(SYS_close_range, kept, ~0U, 0U) != 0)
     fail_child(plan, ChildStage::stdio);
   if (plan.seccomp != nullptr &&
       syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, plan.seccomp) != 0) {

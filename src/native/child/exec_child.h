@@ -43,6 +43,7 @@ struct ChildPlan {
   size_t join_count = 0;
   int birthplace = -1;  // instead, where the kernel can: the directory of a group of version 2
   int stdio[3] = {-1, -1, -1};  // all above 2
+  int more[2] = {-1, -1};       // 3 and 4, if there are any; given above 4
   int directory = -1;
   const ChildLimit* limits = nullptr;
   size_t limit_count = 0;
