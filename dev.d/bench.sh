@@ -5,8 +5,9 @@ help_bench() {
 usage: ./dev bench [ARGS…]
 
 Builds the release products and the benchmark programs, then runs bench/run with these arguments
-(`./dev bench -- --help` shows them). `./dev bench neighbours` measures what a sandbox feels of bad
-neighbours, `./dev bench peers` the rest. Raw JSON goes to build/bench/<time>/.
+(`./dev bench -- --help` shows them). `./dev bench native` measures the native sandbox beside those of
+other people, `--trace` shows where the time goes; `./dev bench neighbours` measures what a sandbox
+feels of bad neighbours, `./dev bench peers` the rest. Raw JSON goes to build/bench/<time>/.
 TEXT
 }
 

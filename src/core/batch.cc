@@ -39,9 +39,11 @@ class BatchWork final {
 
   static Task<> run(std::shared_ptr<BatchWork> work) {
     const auto executor = co_await asio::this_coro::executor;
-    work->workers_ = std::min(std::max<size_t>(work->options_.at_once, 1), work->runs_->size());
-    if (work->workers_ == 0) co_return Result<>();
-    for (size_t i = 0; i < work->workers_; ++i) {
+    const size_t workers =
+        std::min(std::max<size_t>(work->options_.at_once, 1), work->runs_->size());
+    if (workers == 0) co_return Result<>();
+    work->workers_ = workers;
+    for (size_t i = 0; i < workers; ++i) {
       spawn(executor, go_on(work), [work](Result<> ended) { work->on_worker_ended(ended); });
     }
     // Those under way use what belongs to whoever waits, so only stop() ends the wait.

@@ -98,6 +98,7 @@ ApiWorld::ApiWorld(api::ApiOptions options, const std::function<void(FakeHost&)>
   drivers.push_back({make_fake_driver(host_), "for tests"});
   EngineOptions engine_options;
   engine_options.boot_id = "boot-1";
+  engine_options.run_pause = Micros(0);
   engine_ = std::make_unique<Engine>(loop_.get_executor(), store_, std::move(drivers), metrics,
                                      clock_, engine_options);
   EXPECT_TRUE(run(engine_->recover()));

@@ -41,7 +41,8 @@ struct WireCreate {
 };
 BOOST_DESCRIBE_STRUCT(WireCreate, (),
                       (driver, profile, name, user_id, ttl_s, idle_s, labels, env, resources,
-                       min_isolation, isolation_level, placement, host_dirs, rootfs, warm, user, cwd))
+                       min_isolation, isolation_level, placement, host_dirs, rootfs, warm, user,
+                       cwd))
 
 // Opens the host's directories; from a remote seat those are refused.
 Result<CreateRequest> to_request(WireCreate wire, Seat seat);

@@ -1,0 +1,302 @@
+"""The native sandbox: what a run, a create and a command cost beside a bare process and beside other people's sandboxes.
+
+Latencies are taken in bursts with pauses, in which what was taken from the parked sandboxes is made again; hits and misses
+are told apart, and what a sandbox costs off the path is measured by itself.
+"""
+import contextlib
+import json
+import os
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+import peers
+from samples import percentile, program_output, summary
+
+HEAD = ["| what | Atoll, p50 | p99 | beside | its p50 | ratio | aim | |", "|---|---|---|---|---|---|---|---|"]
+PEERS_HEAD = ["| sandbox | `true`, p50 | p99 | × bare | `python3 -c 'print(1)'`, p50 | × bare | it does not |",
+              "|---|---|---|---|---|---|---|"]
+BURST, PAUSE_MS = 15, 300
+PYTHON = ["/usr/bin/python3", "-c", "print(1)"]
+CLIENTS = [1, 2, 8, 64]
+
+
+def micros(value):
+    return f"{value / 1000:,.1f} ms" if value >= 10_000 else f"{value / 1000:,.2f} ms"
+
+
+def row(what, ours, beside, theirs, aim, bound=None, is_time=True):
+    """A line of the table; `bound` is of the ratio, or of milliseconds where there is nothing to compare with."""
+    if theirs is not None:
+        ratio = ours["p50"] / theirs["p50"]
+        met = ratio <= bound if is_time else ratio >= bound
+        shown = f"**{ratio:.2f}×**"
+    else:
+        met = bound is None or ours["p50"] / 1000 <= bound
+        shown = ""
+    verdict = "" if bound is None else "met" if met else "**missed**"
+    return f"| {what} | {micros(ours['p50'])} | {micros(ours['p99'])} | {beside} | " \
+           f"{micros(theirs['p50']) if theirs else ''} | {shown} | {aim} | {verdict} |"
+
+
+class Group:
+    """A control group of the memory controller (version 1) for all that a daemon makes, counted with the kernel's part."""
+
+    def __init__(self):
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        place = next((line.split(":", 2)[2] for line in lines if "memory" in line.split(":")[1].split(",")), None)
+        self.path = None
+        if place is None:
+            return
+        self.path = Path("/sys/fs/cgroup/memory" + place) / f"atoll-bench-{os.getpid()}"
+        try:
+            self.path.mkdir()
+        except OSError:
+            self.path = None
+
+    def enter(self):
+        if self.path:
+            (self.path / "cgroup.procs").write_text(str(os.getpid()))
+
+    def leave(self):
+        if self.path:
+            (self.path.parent / "cgroup.procs").write_text(str(os.getpid()))
+
+    def used(self):
+        return int((self.path / "memory.usage_in_bytes").read_text())
+
+    def remove(self):
+        if not self.path:
+            return
+        deadline = time.monotonic() + 10
+        while True:
+            try:
+                for path, _, _ in os.walk(self.path, topdown=False):
+                    os.rmdir(path)
+                return
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+
+def path_of(context, kind, address, count, command=(), pause=PAUSE_MS):
+    key = context.daemon.key if str(address).isdigit() else ""
+    return program_output([context.programs / "bench_native_path", kind, str(address), key, str(count), str(BURST),
+                           str(pause), *command])
+
+
+def settle(seconds=1.0):
+    time.sleep(seconds)  # the pause itself: the pool is filled meanwhile
+
+
+def grow_pool(context, command=()):
+    """Asks for so many that the shelf is as large as it gets."""
+    socket = context.daemon.state / "atoll.sock"
+    for _ in range(3):
+        path_of(context, "run", socket, 80, command, pause=0)
+        settle()
+
+
+def latencies(context, lines, raw):
+    count = min(context.count, 600)
+    socket = context.daemon.state / "atoll.sock"
+    inside = program_output([context.programs / "bench_engine_native", context.libexec, context.directory / "run-native",
+                             str(count // 2), str(BURST), str(PAUSE_MS)])
+    raw["in_process"] = inside
+    bare = summary(inside["bare_us"])
+    lines.append(row("one-shot `true`, in this process", summary(inside["run_us"]), "bare vfork + exec", bare, "≤ 1.5×", 1.5))
+    create_inside = summary(inside["create_us"])
+    grow_pool(context)
+    for name, kind, address, aim, bound in [
+            ("one-shot `true`, API over a Unix socket", "run", socket, "≤ 2×", 2),
+            ("one-shot `true`, API over TCP", "run", context.daemon.port, "≤ 2.2×", 2.2),
+            ("command in a live sandbox, `true`, API", "exec", socket, "≤ 1.3×", 1.3)]:
+        taken = raw[name] = path_of(context, kind, address, count)
+        hits = summary(taken["hit_us"])
+        lines.append(row(name, hits, "bare vfork + exec", summary(taken["bare_us"]), aim, bound))
+        if kind == "run":
+            spread = hits["p99"] / hits["p50"]
+            lines.append(f"| … its p99 over its p50 | | | | | {spread:.1f}× | ≤ 5× | {'met' if spread <= 5 else '**missed**'} |")
+        settle()
+    lines.append(row("a sandbox is ready, in this process", create_inside, "", None, "≤ 0.3 ms", 0.3))
+    taken = raw["create"] = path_of(context, "create", socket, count)
+    lines.append(row("a sandbox is ready, API", summary(taken["hit_us"]), "", None, "≤ 0.6 ms", 0.6))
+    grow_pool(context, PYTHON)
+    taken = raw["python"] = path_of(context, "run", socket, 90, PYTHON, pause=1500)
+    lines.append(row("one-shot `python3 -c 'print(1)'`, started ahead", summary(taken["hit_us"]), "bare `python3 -c`",
+                     summary(taken["bare_us"]), "≤ 0.35×", 0.35))
+
+
+def misses(context, lines, raw):
+    """The same with nothing parked."""
+    with context.another("--parked", "0") as daemon:
+        taken = program_output([context.programs / "bench_native_path", "run", daemon.state / "atoll.sock", "", "150", "10", "50"])
+    raw["miss"] = taken
+    lines.append(row("one-shot `true` when nothing is parked", summary(taken["miss_us"]), "bare vfork + exec",
+                     summary(taken["bare_us"]), "reported"))
+
+
+def throughput(context, lines, raw):
+    socket = context.daemon.state / "atoll.sock"
+    for clients in CLIENTS:
+        before = cpu_seconds()
+        ours = program_output([context.programs / "bench_native_load", "runs", socket, str(clients), "4"])
+        spent = cpu_seconds() - before
+        theirs = program_output([context.programs / "bench_native_load", "bare", "-", str(clients), "4"])
+        raw[f"throughput {clients}"] = {"ours": ours, "bare": theirs, "cpu_s": spent}
+        rate = len(ours["micros"]) / ours["seconds"]
+        bare = len(theirs["micros"]) / theirs["seconds"]
+        failed = f", {ours['failures']} failed" if ours["failures"] else ""
+        each = spent * 1000 / max(1, len(ours["micros"]))
+        lines.append(f"| one-shot throughput, {clients} clients{failed} | {rate:,.0f}/s | {each:.1f} ms of processor each | bare spawn | "
+                     f"{bare:,.0f}/s | **{rate / bare:.2f}×** | ≥ 0.3× | {'met' if rate / bare >= 0.3 else '**missed**'} |")
+        settle()
+
+
+def bursts(context, lines, raw):
+    socket = context.daemon.state / "atoll.sock"
+    for clients in (100, 500):
+        taken = raw[f"burst {clients}"] = program_output(
+            [context.programs / "bench_native_load", "burst", socket, str(clients), "1"])
+        seen = summary(taken["micros"])
+        lines.append(f"| burst of {clients} creates | {micros(seen['p50'])} | {micros(seen['p99'])} | | | {taken['failures']} failed | "
+                     f"0 failures | {'met' if taken['failures'] == 0 else '**missed**'} |")
+        settle(2)
+
+
+def cpu_seconds():
+    fields = [int(x) for x in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
+    return (sum(fields[:8]) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
+
+
+def call(daemon, method, path, body=None):
+    start = time.perf_counter()
+    daemon.call(method, path, body)
+    return (time.perf_counter() - start) * 1e6
+
+
+def density(context, lines, raw):
+    """Memory of a parked and of a live sandbox, the kernel's part included; creates beside a thousand of them."""
+    group = Group()
+    group.enter()
+    try:
+        with context.another("--parked", "64") as daemon:
+            group.leave()
+            socket = daemon.state / "atoll.sock"
+            path = lambda count: program_output([context.programs / "bench_native_path", "create", socket, "", str(count),
+                                                 str(BURST), str(PAUSE_MS)])
+            path(150)
+            settle(2)
+            few = path(150)
+            settle(2)
+            if group.path:
+                parked_with = group.used()
+            boxes = [daemon.create("native") for _ in range(10)]
+            settle(2)
+            ten = group.used() if group.path else 0
+            boxes += [daemon.create("native") for _ in range(990)]
+            settle(3)
+            thousand = group.used() if group.path else 0
+            many = path(150)
+            raw["density"] = {"few": few, "many": many, "at_10": ten, "at_1000": thousand}
+            if group.path:
+                each = (thousand - ten) / 990 / 1024
+                lines.append(f"| memory of a live, idle sandbox, with the kernel's | {each:,.0f} KiB | | | | | ≤ 1 MiB | "
+                             f"{'met' if each <= 1024 else '**missed**'} |")
+            lines.append(row("create beside 1,000 live", summary(many["hit_us"]), "beside 10", summary(few["hit_us"]), "≤ 1.2×", 1.2))
+            times = {"pause": [], "resume": []}
+            for box in boxes[:60]:
+                for verb in times:
+                    times[verb].append(call(daemon, "POST", f"/v1/sandboxes/{box}/{verb}", {}))
+            raw["pause"] = times
+            lines.append(row("pause", summary(times["pause"]), "", None, "≤ 2 ms", 2))
+            lines.append(row("resume", summary(times["resume"]), "", None, "≤ 5 ms", 5))
+        parked = parked_memory(context, group)
+        if parked is not None:
+            raw["parked_kib"] = parked
+            lines.append(f"| memory of a parked sandbox, with the kernel's | {parked:,.0f} KiB | | | | | ≤ 350 KiB | "
+                         f"{'met' if parked <= 350 else '**missed**'} |")
+    finally:
+        group.leave()
+        group.remove()
+
+
+def parked_memory(context, group):
+    """A daemon with sixty-four parked against one with none."""
+    if not group.path:
+        return None
+    used = {}
+    for parked in (0, 64):
+        group.enter()
+        with context.another("--parked", str(parked)) as daemon:
+            group.leave()
+            socket = daemon.state / "atoll.sock"
+            for _ in range(3):
+                program_output([context.programs / "bench_native_path", "run", socket, "", "80", "80", "0"])
+                settle(1.5)
+            used[parked] = group.used()
+        group.leave()
+    return (used[64] - used[0]) / 64 / 1024
+
+
+def cli(context, lines, raw):
+    """`atoll run` without a daemon beside bwrap."""
+    bwrap = next(peer for peer in peers.PEERS if peer.name == "bwrap")
+    ours, theirs = [], []
+    environment = {**peers.ENVIRONMENT, "ATOLL_LIBEXEC": str(context.libexec), "XDG_RUNTIME_DIR": str(context.directory)}
+    with contextlib.closing(bwrap):
+        bwrap.prepare(context.directory / "bwrap")
+        for _ in range(8):
+            for _ in range(10):
+                start = time.perf_counter()
+                pid = os.posix_spawn(context.atoll, [context.atoll, "run", "--quiet", "--", "/bin/true"], environment)
+                if os.waitpid(pid, 0)[1] != 0:
+                    raise SystemExit("bench: atoll run failed")
+                ours.append((time.perf_counter() - start) * 1e6)
+            theirs += peers.measure(bwrap, ["/bin/true"], 10, 5)
+    raw["cli"] = {"atoll_us": ours, "bwrap_us": theirs}
+    lines.append(row("`atoll run` without a daemon", summary(ours), "`bwrap`", summary(theirs), "≤ 1.2×", 1.2))
+
+
+def other_people(context, raw):
+    """The second table."""
+    lines, bare = [], {}
+    kept = raw["peers"] = {}
+    for peer in [peers.BARE, *peers.PEERS]:
+        available, why = peer.is_available()
+        if not available:
+            print(f"bench: without {peer.name}: {why}", flush=True)
+            continue
+        with contextlib.closing(peer):
+            peer.prepare(context.directory / f"peer-{peer.name.replace(' ', '-')}")
+            true = peers.measure(peer, ["/bin/true"], 200, 6)
+            python = peers.measure(peer, PYTHON, 100, 6)
+        kept[peer.name] = {"true_us": true, "python_us": python}
+        bare.setdefault("true", summary(true)["p50"])
+        bare.setdefault("python", summary(python)["p50"])
+        t, p = summary(true), summary(python)
+        lines.append(f"| {peer.name} | {micros(t['p50'])} | {micros(t['p99'])} | {t['p50'] / bare['true']:.1f}× | {micros(p['p50'])} | "
+                     f"{p['p50'] / bare['python']:.1f}× | {peer.lacks} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+STEPS = {"latencies": latencies, "misses": misses, "throughput": throughput, "bursts": bursts, "density": density, "cli": cli}
+
+
+def measure(context, only=()):
+    """All lines of both tables, and everything that was measured."""
+    lines, raw = [], {}
+    for name, step in STEPS.items():
+        if only and name not in only:
+            continue
+        before = len(lines)
+        step(context, lines, raw)
+        print("\n".join(lines[before:]), flush=True)
+    others = other_people(context, raw) if not only or "peers" in only else []
+    return raw, lines, others
