@@ -2,6 +2,7 @@
 // posix_spawn of the same, in turns; bursts with a pause in which what was taken is made again.
 //
 //   bench_engine_native LIBEXEC RUN_DIRECTORY COUNT BURST PAUSE_MS
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -24,7 +25,7 @@ namespace {
   std::exit(1);
 }
 
-CreateRequest native() {
+CreateRequest on_native() {
   CreateRequest request;
   request.driver = "native";
   return request;
@@ -58,12 +59,12 @@ int main(int argc, char** argv) {
     ExecRequest exec;
     exec.argv = {"/bin/true"};
     auto start = std::chrono::steady_clock::now();
-    auto done = run_task(loop, engine.run({}, native(), std::move(exec), "", 1 << 20));
+    auto done = run_task(loop, engine.run({}, on_native(), std::move(exec), "", 1 << 20));
     const double ran = bench::micros_since(start);
     if (!done || done->exec.status.exit_code != 0)
       fail("run", done ? Error(Code::internal, "bad exit") : done.error());
     start = std::chrono::steady_clock::now();
-    auto box = run_task(loop, engine.create({}, native(), std::nullopt));
+    auto box = run_task(loop, engine.create({}, on_native(), std::nullopt));
     const double made = bench::micros_since(start);
     if (!box) fail("create", box.error());
     if (auto gone = run_task(loop, engine.destroy({}, box->id)); !gone)
