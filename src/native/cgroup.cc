@@ -365,6 +365,7 @@ Result<> BoxCgroups::finish(uid_t owner, const CgroupLimits& limits) {
 }
 
 const CgroupTree* BoxCgroups::find_tree(uint8_t role) const {
+  if (slice_ == nullptr) return nullptr;
   const auto& trees = slice_->trees();
   const auto found =
       std::ranges::find_if(trees, [&](const CgroupTree& tree) { return (tree.roles & role) != 0; });

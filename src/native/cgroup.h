@@ -132,7 +132,7 @@ class BoxCgroups final {
   // If nobody is in them.
   bool remove_quickly(const CgroupTree& tree) const;
 
-  const CgroupSlice* slice_ = nullptr;
+  const CgroupSlice* slice_ = nullptr;  // null: there are no groups
   CgroupVersion version_ = CgroupVersion::none;
   std::string id_;
   std::vector<Work> work_;
