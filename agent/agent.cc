@@ -23,6 +23,7 @@ namespace {
 
 constexpr size_t kMostConnections = 64;
 constexpr size_t kLargestFacts = 64 * 1024;
+constexpr unsigned kLastInherited = 63;
 
 Result<std::string> read_inherited(int number, size_t limit) {
   Fd fd(number);
@@ -82,7 +83,8 @@ Result<std::unique_ptr<Agent>> Agent::create() {
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return os_error("becoming a subreaper");
   umask(022);
-  if (syscall(SYS_close_range, native::kAgentConnection, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
+  // What the launcher has given us; the rest it has closed, and only a test leaves any.
+  if (syscall(SYS_close_range, native::kAgentConnection, kLastInherited, CLOSE_RANGE_CLOEXEC) != 0)
     return os_error("keeping descriptors from commands");
   TRY(auto encoded, read_inherited(native::kAgentConfig, native::kLargestConfig));
   TRY(auto config, native::decode_agent_config(encoded));

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@ std::string line_of(const IdMapping& mapping) {
 constexpr size_t kStackBytes = 16 * 1024;
 
 struct Holding {
+  pid_t parent = 0;
   uid_t owner = 0;
   FurtherNamespaces further = FurtherNamespaces::none;
   int go = -1, done = -1;  // a byte means "go on", both ways
@@ -48,12 +50,20 @@ ATOLL_IN_CHILD int hold(void* argument) {
     while (raw_call(SYS_read, holding.go, reinterpret_cast<long>(&byte), 1) == -EINTR) {
     }
   };
+  // Who is left alone would hold all that the launcher had open, and with it the next one up. Every
+  // change of rights takes this back.
+  const auto end_with_parent = [&]() ATOLL_IN_CHILD {
+    raw_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+    if (raw_call(SYS_getppid) != holding.parent) raw_call(SYS_exit_group, 1);
+  };
+  end_with_parent();
   long failure = 0;
   if (raw_call(SYS_geteuid) != id) {
     failure = raw_call(SYS_setresgid, id, id, id);
     if (failure == 0) failure = raw_call(SYS_setresuid, id, id, id);
   }
   if (failure == 0) failure = raw_call(SYS_unshare, CLONE_NEWUSER);
+  end_with_parent();
   tell(failure);
   if (failure != 0) return 1;
   wait();
@@ -93,7 +103,7 @@ Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups, 
   if (pipe2(done, O_CLOEXEC) != 0) return os_error("making a pipe");
   const Fd done_read(done[0]), done_write(done[1]);
 
-  Holding holding{owner, further, go[0], done[1]};
+  Holding holding{getpid(), owner, further, go[0], done[1]};
   const pid_t holder = clone(hold, stack + kStackBytes, CLONE_VM | CLONE_FILES | SIGCHLD, &holding);
   if (holder < 0) return os_error("starting a process");
   const auto make = [&]() -> Result<Fd> {

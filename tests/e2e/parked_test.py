@@ -137,5 +137,44 @@ class Parked(unittest.TestCase):
             self.assertFalse(was_there)
 
 
+
+class Neighbours(unittest.TestCase):
+    """What one client leaves in a sandbox reaches nobody, and what it takes keeps nobody else waiting for ever."""
+
+    PLACES = ["/tmp", "/workspace", "/home/user", "/var/tmp", "/run", "/dev/shm"]
+
+    def setUp(self):
+        self.daemon = Daemon(arguments=("--parked", "16")).start()
+        self.addCleanup(self.daemon.end)
+
+    def run_in(self, command, **more):
+        answer = self.daemon.call("POST", "/v1/runs", {"sandbox": {"driver": "native", **more}, "exec": {"command": command}})
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json
+
+    def test_the_next_sandbox_knows_nothing_of_the_last(self):
+        mark = "atoll-mark-7f3a"
+        leave = "; ".join(f"echo {mark} > {place}/{mark}" for place in self.PLACES)
+        seek = (f"ls {' '.join(self.PLACES)} /dev/mqueue /proc/sysvipc; env; cat /proc/[0-9]*/environ /proc/net/unix 2>/dev/null;"
+                f" for p in {' '.join(self.PLACES)}; do cat $p/* 2>/dev/null; done; id -u; hostname; cat /proc/sys/kernel/random/boot_id")
+        names = set()
+        for _ in range(20):
+            self.assertEqual(self.run_in(leave, env={"SECRET": mark})["exit_code"], 0)
+            seen = self.run_in(seek)["stdout"]
+            self.assertNotIn("mark-7f3a", seen.replace(seek, ""))
+            names.add(seen.split("1000\n")[-1])
+        self.assertEqual(len(names), 1, "who is told the same name every time learns nothing from it")
+
+    def test_who_takes_all_that_is_parked_only_makes_others_slower(self):
+        taken = [self.daemon.create(driver="native") for _ in range(60)]
+        # Of many kinds, so that no shelf is left for another one.
+        taken += [self.daemon.create(driver="native", resources={"memory_mb": 64 + i}) for i in range(12)]
+        for _ in range(10):
+            self.assertEqual(self.run_in("echo hi")["stdout"], "hi\n")
+            self.assertEqual(self.run_in("echo hi", resources={"memory_mb": 300})["stdout"], "hi\n")
+        for box in taken:
+            self.assertEqual(self.daemon.call("DELETE", f"/v1/sandboxes/{box}").status, 204)
+
+
 if __name__ == "__main__":
     unittest.main()

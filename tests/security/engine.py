@@ -95,6 +95,8 @@ class Engine:
         self.place = f"atoll-swap-{host.token}"  # what the file API is asked for is in there
         self.environment = {"ATOLL_LIBEXEC": weakened(host, libexec, without) if without else os.path.abspath(libexec)}
         self.boxes = []
+        self.is_whole = driver == "native" and not without  # nothing is left out, so it is as people get it
+        self.plays = []  # of each attack that was played again: whether its sandbox had been parked
         # Sandboxes without a network namespace share names that each has for itself, so only one may be there at a time.
         self.daemon = Daemon(atoll=atoll, arguments=("--parked", "0") if without else ())
         if user is not None:
@@ -104,6 +106,8 @@ class Engine:
 
     def end(self):
         """Nothing of ours is left. Cgroups of others' sandboxes, which may run beside us, are not ours."""
+        if len(self.plays) > 50 and sum(self.plays) < len(self.plays) / 2:
+            raise AssertionError(f"only {sum(self.plays)} of {len(self.plays)} sandboxes had been parked")
         try:
             self.daemon.end()
         except AssertionError as left:
@@ -187,7 +191,31 @@ class Engine:
 
     def play_plain(self, attack):
         with self.sandbox() as box:
-            return self.exec(box, self.request(attack))
+            verdict = self.exec(box, self.request(attack))
+        if verdict.outcome != "denied" or not self.is_whole:
+            return verdict
+        # Once more in a sandbox as people get them, made ahead and with a root that others share. Attacks that need
+        # something of the host's shown to them find nothing there.
+        with self.parked_sandbox() as box:
+            again = self.exec(box, {**self.request(attack), "argv": ["/workspace/atoll-attack", attack["name"]]})
+        return Verdict("reached", f"in a parked sandbox: {again.detail}") if again.outcome == "reached" else verdict
+
+    @contextlib.contextmanager
+    def parked_sandbox(self):
+        answer = self.daemon.call("POST", "/v1/sandboxes", {"driver": self.driver, "ttl_s": 300})
+        if answer.status != 201:
+            raise Failed(f"create: {answer}")
+        box = answer.json["id"]
+        self.boxes.append(box)
+        self.plays.append("hand_over" in [stage["name"] for stage in answer.json["stages"]])
+        try:
+            put = self.daemon.call("PUT", f"/v1/sandboxes/{box}/files?mode=0755&path=atoll-attack",
+                                   pathlib.Path(self.host.shared, "atoll-attack").read_bytes())
+            if put.status != 200:
+                raise Failed(f"putting the attack in: {put}")
+            yield box
+        finally:
+            self.daemon.call("DELETE", f"/v1/sandboxes/{box}")
 
     def play_limited(self, attack):
         limit = LIMITS.get(attack["name"], {})
