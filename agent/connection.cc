@@ -133,7 +133,9 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
     }
     case FrameType::hand_over: {
       TRY(auto message, guest::decode_hand_over(frame.body));
-      return jail_.hand_over(std::move(message));  // nobody waits for an answer
+      TRY_OK(jail_.hand_over(std::move(message)));
+      send_ok(frame.channel);
+      return {};
     }
     case FrameType::exec: {
       TRY(auto request, guest::decode_exec(frame.body));

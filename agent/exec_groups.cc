@@ -20,6 +20,8 @@ using native::CgroupVersion;
 
 constexpr int kKillRounds = 16;
 constexpr uint64_t kNoLimit = 1ULL << 62;
+// Files that a command has left in memory would count for the next one, too.
+constexpr uint64_t kLittleMemory = 1 << 20;
 // On v1 these trees have a group per command; the others know only `work`.
 constexpr uint8_t kPerCommand =
     native::kRoleMemory | native::kRolePids | native::kRoleUsage | native::kRoleCpu;
@@ -149,9 +151,12 @@ uint64_t ExecGroup::cpu_us() const {
   return used - std::min(used, earlier_user_us_ + earlier_system_us_);
 }
 
-bool ExecGroup::is_empty() const {
-  const Part* part = find(native::kRolePids);
-  return part != nullptr && told_by(part->directory.get(), "pids.current") == "0\n";
+bool ExecGroup::is_as_new() const {
+  const Part* pids = find(native::kRolePids);
+  const Part* memory = find(native::kRoleMemory);
+  return pids != nullptr && memory != nullptr && !is_closed_ &&
+         told_by(pids->directory.get(), "pids.current") == "0\n" &&
+         number_in(memory->directory.get(), "memory.usage_in_bytes") <= kLittleMemory;
 }
 
 void ExecGroup::start_over() {
@@ -303,8 +308,7 @@ Result<ExecGroup> ExecGroups::make() {
 void ExecGroups::give_back(ExecGroup group) {
   const auto live = live_.find(group.name_);
   const bool was_braked = live != live_.end() && live->second.brake.is_on();
-  if (version_ == CgroupVersion::v1 && !next_ && !was_braked && !group.is_closed_ &&
-      group.is_empty()) {
+  if (version_ == CgroupVersion::v1 && !next_ && !was_braked && group.is_as_new()) {
     live_.erase(group.name_);
     next_ = std::move(group);
     next_was_used_ = true;

@@ -64,7 +64,8 @@ class ExecGroup final {
   };
   const Part* find(uint8_t role) const;
   std::vector<int> members() const;
-  bool is_empty() const;
+  // Nobody is in it, and hardly anything left.
+  bool is_as_new() const;
   // Counts from zero again, for the next command.
   void start_over();
 

@@ -17,7 +17,9 @@ constexpr const char* kNode = "/opt/atoll/warm/node.js";
 // Under this name the system's own would be run, and no other that somebody has put before it.
 bool is_found_in_usr_bin(const std::string& name) {
   for (const auto& directory : split(native::kSearchPath, ':')) {
-    if (access((directory + "/" + name).c_str(), X_OK) == 0) return directory == "/usr/bin";
+    std::string path = directory;
+    path.append("/").append(name);
+    if (access(path.c_str(), X_OK) == 0) return directory == "/usr/bin";
   }
   return false;
 }

@@ -4,18 +4,13 @@ Latencies are taken in bursts with pauses, in which what was taken from the park
 are told apart, and what a sandbox costs off the path is measured by itself.
 """
 import contextlib
-import json
 import os
-import signal
-import statistics
-import subprocess
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
 import peers
-from samples import percentile, program_output, summary
+from samples import program_output, summary
 
 HEAD = ["| what | Atoll, p50 | p99 | beside | its p50 | ratio | aim | |", "|---|---|---|---|---|---|---|---|"]
 PEERS_HEAD = ["| sandbox | `true`, p50 | p99 | × bare | `python3 -c 'print(1)'`, p50 | × bare | it does not |",
@@ -84,9 +79,9 @@ class Group:
                 time.sleep(0.05)
 
 
-def path_of(context, kind, address, count, command=(), pause=PAUSE_MS):
+def path_of(context, kind, address, count, command=(), pause=PAUSE_MS, burst=BURST):
     key = context.daemon.key if str(address).isdigit() else ""
-    return program_output([context.programs / "bench_native_path", kind, str(address), key, str(count), str(BURST),
+    return program_output([context.programs / "bench_native_path", kind, str(address), key, str(count), str(burst),
                            str(pause), *command])
 
 
@@ -105,6 +100,7 @@ def grow_pool(context, command=()):
 def latencies(context, lines, raw):
     count = min(context.count, 600)
     socket = context.daemon.state / "atoll.sock"
+    (context.directory / "run-native").mkdir()
     inside = program_output([context.programs / "bench_engine_native", context.libexec, context.directory / "run-native",
                              str(count // 2), str(BURST), str(PAUSE_MS)])
     raw["in_process"] = inside
@@ -127,7 +123,7 @@ def latencies(context, lines, raw):
     taken = raw["create"] = path_of(context, "create", socket, count)
     lines.append(row("a sandbox is ready, API", summary(taken["hit_us"]), "", None, "≤ 0.6 ms", 0.6))
     grow_pool(context, PYTHON)
-    taken = raw["python"] = path_of(context, "run", socket, 90, PYTHON, pause=1500)
+    taken = raw["python"] = path_of(context, "run", socket, 90, PYTHON, pause=1500, burst=6)
     lines.append(row("one-shot `python3 -c 'print(1)'`, started ahead", summary(taken["hit_us"]), "bare `python3 -c`",
                      summary(taken["bare_us"]), "≤ 0.35×", 0.35))
 
@@ -194,8 +190,6 @@ def density(context, lines, raw):
             settle(2)
             few = path(150)
             settle(2)
-            if group.path:
-                parked_with = group.used()
             boxes = [daemon.create("native") for _ in range(10)]
             settle(2)
             ten = group.used() if group.path else 0
@@ -244,13 +238,17 @@ def parked_memory(context, group):
     return (used[64] - used[0]) / 64 / 1024
 
 
+def room_for(context, peer):
+    return Path(tempfile.mkdtemp(prefix=peer.name.replace(" ", "-") + "-", dir=context.directory))
+
+
 def cli(context, lines, raw):
     """`atoll run` without a daemon beside bwrap."""
     bwrap = next(peer for peer in peers.PEERS if peer.name == "bwrap")
     ours, theirs = [], []
     environment = {**peers.ENVIRONMENT, "ATOLL_LIBEXEC": str(context.libexec), "XDG_RUNTIME_DIR": str(context.directory)}
     with contextlib.closing(bwrap):
-        bwrap.prepare(context.directory / "bwrap")
+        bwrap.prepare(room_for(context, bwrap))
         for _ in range(8):
             for _ in range(10):
                 start = time.perf_counter()
@@ -273,7 +271,7 @@ def other_people(context, raw):
             print(f"bench: without {peer.name}: {why}", flush=True)
             continue
         with contextlib.closing(peer):
-            peer.prepare(context.directory / f"peer-{peer.name.replace(' ', '-')}")
+            peer.prepare(room_for(context, peer))
             true = peers.measure(peer, ["/bin/true"], 200, 6)
             python = peers.measure(peer, PYTHON, 100, 6)
         kept[peer.name] = {"true_us": true, "python_us": python}

@@ -272,7 +272,7 @@ Task<> AgentGuest::hand_over(HandOver message) {
   if (body.size() > kLargestBody)
     co_return Error(Code::too_large, "the sandbox's environment is larger than 1 MiB");
   CO_TRY(auto agent, co_await connection());
-  agent->post(FrameType::hand_over, 0, std::move(body));
+  CO_TRY_OK(co_await agent->call(FrameType::hand_over, std::move(body)));
   co_return Result<>();
 }
 

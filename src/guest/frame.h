@@ -50,7 +50,7 @@ enum class FrameType : uint8_t {
   move,
   remove,
   diff,
-  hand_over,  // a parked sandbox is somebody's: its environment; not answered
+  hand_over,  // a parked sandbox is somebody's: its environment
   // agent → host
   ok = 64,
   error,

@@ -52,7 +52,9 @@ std::string find_beside(const std::string& name) {
   if (!self) return "";
   const std::string here = self->target.substr(0, self->target.rfind('/') + 1);
   for (const char* place : {"", "../libexec/atoll/"}) {
-    if (access((here + place + name).c_str(), X_OK) == 0) return here + place + name;
+    std::string path = here;
+    path.append(place).append(name);
+    if (access(path.c_str(), X_OK) == 0) return path;
   }
   return "";
 }

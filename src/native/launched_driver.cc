@@ -226,8 +226,8 @@ class LaunchedDriver final : public Driver {
     co_return std::unique_ptr<Sandbox>(std::move(box));
   }
 
-  // Gives a parked sandbox what it was not told when it was made. Nobody waits for the answers:
-  // both take one request after another, and if one has died the sandbox ends as any other would.
+  // Gives a parked sandbox what it was not told when it was made. The agent's answer says that it
+  // lives; the launcher's is not waited for, because it takes one request after another.
   Task<> hand_over(LaunchedSandbox* sandbox, guest::HandOver message, Micros expires_at) {
     const bool ends_with_us = message.dies_with_connection;
     CO_TRY_OK(co_await sandbox->guest().hand_over(std::move(message)));

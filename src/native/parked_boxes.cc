@@ -13,10 +13,10 @@ constexpr Micros kAfterFailure = std::chrono::seconds(5);
 
 }  // namespace
 
-std::shared_ptr<ParkedBoxes> ParkedBoxes::create(asio::any_io_executor executor, const Clock& clock,
-                                                 size_t most, Make make) {
+std::shared_ptr<ParkedBoxes> ParkedBoxes::create(const asio::any_io_executor& executor,
+                                                 const Clock& clock, size_t most, Make make) {
   return std::shared_ptr<ParkedBoxes>(
-      new ParkedBoxes(std::move(executor), clock, std::min(most, kMostOfAKind), std::move(make)));
+      new ParkedBoxes(executor, clock, std::min(most, kMostOfAKind), std::move(make)));
 }
 
 bool ParkedBoxes::can_park(const BoxRequest& request) {

@@ -42,8 +42,8 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
   using Make = std::function<Task<Box>(std::string id, BoxRequest)>;
 
   // `most` of a kind; 0 = none is ever parked.
-  static std::shared_ptr<ParkedBoxes> create(asio::any_io_executor executor, const Clock& clock,
-                                             size_t most, Make make);
+  static std::shared_ptr<ParkedBoxes> create(const asio::any_io_executor& executor,
+                                             const Clock& clock, size_t most, Make make);
 
   // Whether a sandbox can be made without knowing more than this: it shows no directory, and takes
   // nothing that there is little of.
@@ -81,12 +81,8 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
     Micros since{0};
   };
 
-  ParkedBoxes(asio::any_io_executor executor, const Clock& clock, size_t most, Make make)
-      : executor_(executor),
-        clock_(clock),
-        most_(most),
-        make_(std::move(make)),
-        pause_(std::move(executor)) {}
+  ParkedBoxes(const asio::any_io_executor& executor, const Clock& clock, size_t most, Make make)
+      : executor_(executor), clock_(clock), most_(most), make_(std::move(make)), pause_(executor) {}
   size_t most_of(const BoxRequest& request) const {
     return request.warm.empty() ? most_ : std::min(most_, kMostWarm);
   }

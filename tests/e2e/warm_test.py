@@ -1,9 +1,13 @@
 """An interpreter that was started ahead does what one does that is started for the command: the same list, both ways."""
 import base64
 import os
+import pathlib
 import subprocess
+import sys
 import unittest
 import urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from live import ATOLL, Daemon, wait_until
 from warm_cases import CASES, Result, differences
