@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kMostConnections = 64;
 constexpr size_t kLargestFacts = 64 * 1024;
-constexpr unsigned kLastInherited = 63;
+constexpr int kLastInherited = 63;
 
 Result<std::string> read_inherited(int number, size_t limit) {
   Fd fd(number);
@@ -84,8 +84,12 @@ Result<std::unique_ptr<Agent>> Agent::create() {
   if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return os_error("becoming a subreaper");
   umask(022);
   // What the launcher has given us; the rest it has closed, and only a test leaves any.
-  if (syscall(SYS_close_range, native::kAgentConnection, kLastInherited, CLOSE_RANGE_CLOEXEC) != 0)
-    return os_error("keeping descriptors from commands");
+  if (syscall(SYS_close_range, native::kAgentConnection, kLastInherited, CLOSE_RANGE_CLOEXEC) !=
+      0) {
+    // Linux before 5.11.
+    for (int fd = native::kAgentConnection; fd <= kLastInherited; ++fd)
+      fcntl(fd, F_SETFD, FD_CLOEXEC);
+  }
   TRY(auto encoded, read_inherited(native::kAgentConfig, native::kLargestConfig));
   TRY(auto config, native::decode_agent_config(encoded));
   TRY(auto token, read_inherited(native::kAgentToken, kLargestFacts));

@@ -65,8 +65,11 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
   evict_finished();
 
   auto process = make_process(request);
-  if (warm_ && WarmInterpreter::fits(jail_, request))
-    return start_warm(connection, channel, std::move(process), request);
+  if (warm_ && WarmInterpreter::fits(jail_, groups_, request) && hand_to_warm(*process, request)) {
+    Process& added = add(connection, channel, std::move(process), request);
+    begin(added);
+    return guest::Started{added.id, static_cast<uint32_t>(added.pid)};
+  }
   if (warm_) send_warm_away();
 
   Pipe out, err, in;
@@ -182,30 +185,20 @@ void ProcessTable::warm_up() {
     warm_ = std::move(*warm);
 }
 
-Result<guest::Started> ProcessTable::start_warm(Connection& connection, uint32_t channel,
-                                                std::unique_ptr<Process> process,
-                                                const guest::Exec& request) {
-  WarmInterpreter warm = std::move(*warm_);
+// False if it cannot be told its command: then one is started for that.
+bool ProcessTable::hand_to_warm(Process& process, const guest::Exec& request) {
+  if (!warm_->hand_over(jail_, SpawnPlace{.mark = process.mark}, request)) return false;
+  process.pid = warm_->pid();
+  process.group = warm_->take_group();
+  groups_.wake(*process.group);
+  auto streams = warm_->take_streams();
   warm_.reset();
-  process->pid = warm.pid();
-  process->group = warm.take_group();
-  groups_.wake(*process->group);
-  auto handed = warm.hand_over(jail_, SpawnPlace{.mark = process->mark}, request);
-  if (!handed) {
-    process->group->signal(SIGKILL);
-    groups_.give_back(std::move(*process->group));
-    tidy_later();
-    return std::move(handed).error();
-  }
-  auto streams = warm.take_streams();
-  process->row.exit.warm = true;
-  process->streams[0].pipe = std::move(streams.out);
-  process->streams[1].pipe = std::move(streams.err);
-  process->streams[0].held = std::move(streams.out_held);
-  process->streams[1].held = std::move(streams.err_held);
-  Process& added = add(connection, channel, std::move(process), request);
-  begin(added);
-  return guest::Started{added.id, static_cast<uint32_t>(added.pid)};
+  process.row.exit.warm = true;
+  process.streams[0].pipe = std::move(streams.out);
+  process.streams[1].pipe = std::move(streams.err);
+  process.streams[0].held = std::move(streams.out_held);
+  process.streams[1].held = std::move(streams.err_held);
+  return true;
 }
 
 // Another command comes first: nobody shall find it here.

@@ -86,8 +86,7 @@ class ProcessTable final {
     std::optional<ExecGroup> group;  // where the asker's is gone
   };
 
-  Result<guest::Started> start_warm(Connection& connection, uint32_t channel,
-                                    std::unique_ptr<Process> process, const guest::Exec& request);
+  bool hand_to_warm(Process& process, const guest::Exec& request);
   // Starts an interpreter ahead, if this sandbox is to have one.
   void warm_up();
   void send_warm_away();

@@ -71,8 +71,10 @@ Result<WarmInterpreter> WarmInterpreter::start(const Jail& jail, ExecGroups& gro
   return warm;
 }
 
-bool WarmInterpreter::fits(const Jail& jail, const guest::Exec& request) {
+bool WarmInterpreter::fits(const Jail& jail, const ExecGroups& groups, const guest::Exec& request) {
   const auto& config = jail.config();
+  // Where no group counts processor time, a limit on it must be there before the program is.
+  if (request.cpu_time_ms > 0 && !groups.count_cpu()) return false;
   return request.warm && !request.direct && !request.stdin_open && request.user.empty() &&
          guest::plain_interpreter(request.argv, config.env, request.env) == config.warm;
 }

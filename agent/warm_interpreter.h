@@ -26,8 +26,8 @@ class WarmInterpreter final {
 
   pid_t pid() const { return pid_; }
   // Whether it can serve the command; if not, it never will.
-  static bool fits(const Jail& jail, const guest::Exec& request);
-  // Makes it run the command. Everything of it is the command's then.
+  static bool fits(const Jail& jail, const ExecGroups& groups, const guest::Exec& request);
+  // Makes it run the command. Everything of it is the command's then; if it fails, it must go.
   Result<> hand_over(const Jail& jail, const SpawnPlace& place, const guest::Exec& request);
 
   struct Streams {

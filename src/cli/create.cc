@@ -12,12 +12,17 @@
 namespace atl::cli {
 namespace {
 
+constexpr Flag kFlags[] = {
+    {"warm", 0, "NAME", "have python3 or node wait for the first command"},
+};
+
 Result<int> create(Context& context) {
   TRY(SandboxAsked asked, sandbox_from(context.args));
   TRY(auto env, env_from(context.args));
   if (!env.empty()) asked.request.env = std::move(env);
   asked.request.user = context.args.find("user");
   asked.request.cwd = context.args.find("workdir");
+  asked.request.warm = context.args.find("warm");
   if (context.args.has("explain")) return explain(context, std::move(asked));
   TRY(const auto client, Client::open(context));
   TRY_OK(settle_directories(context, *client, asked));
@@ -36,7 +41,7 @@ Result<int> create(Context& context) {
 const Verb kCreateVerb{
     .grammar = {.verb = "create",
                 .usage = "[FLAGS]",
-                .flags = {kSandboxFlags, kEnvFlags, kPlaceFlags, kEverywhereFlags}},
+                .flags = {kSandboxFlags, kEnvFlags, kPlaceFlags, kFlags, kEverywhereFlags}},
     .summary = "Make a sandbox that stays, and print its id",
     .more =
         "Creating the same name again gives the same sandbox while it lives.\n"

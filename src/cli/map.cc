@@ -30,6 +30,7 @@ using api::v1::WireExec;
 
 // Of one request to a daemon.
 constexpr size_t kAtATime = 1000;
+constexpr size_t kBytesAtATime = 4 << 20;
 constexpr int64_t kMostJobs = 256;
 constexpr int64_t kMostRetries = 9;
 
@@ -39,6 +40,7 @@ constexpr Flag kFlags[] = {
     {"null", '0', "", "inputs are separated by NUL bytes instead of line ends"},
     {"stdin", 0, "", "give the input to the command's stdin, not to its arguments"},
     {"retry", 0, "N", "try a run that fails up to N times more"},
+    {"no-warm", 0, "", "start interpreters anew, though some may be waiting"},
     {"keep-order", 'k', "", "show output in the order of the inputs"},
 };
 
@@ -81,7 +83,7 @@ Result<std::string> read_inputs(const Args& args) {
     return usage_error("there are no inputs")
         .with_hint("for example: seq 10 | atoll map -- echo {}");
   }
-  return read_stdin();
+  return os::read_open_file(STDIN_FILENO, kMostInputBytes);
 }
 
 // How a run went, as the API tells it, with the input that it was for.
@@ -198,6 +200,7 @@ Result<WireExec> exec_for(const Context& context, const Asked& asked, size_t ind
   TRY(WireExec exec,
       to_wire(asked.by_stdin ? command : fill_in(command, input, index + 1), asked.exec));
   if (asked.by_stdin) exec.stdin_b64 = to_base64(input);
+  if (context.args.has("no-warm")) exec.warm = false;
   return exec;
 }
 
@@ -221,12 +224,14 @@ Task<> read_lines(Client& client, net::ClientRequest request,
   co_return Result<>();
 }
 
-Result<> map_part(const Context& context, Client& client, const Asked& asked, size_t first,
-                  Teller& teller) {
+// As many as one request takes, from `first` on; gives the first of the next one.
+Result<size_t> map_part(const Context& context, Client& client, const Asked& asked, size_t first,
+                        Teller& teller) {
   WireBatch batch{asked.sandbox.request, {}, asked.jobs, asked.retries + 1, true};
-  const size_t end = std::min(first + kAtATime, asked.inputs.size());
-  for (size_t i = first; i < end; ++i) {
-    TRY(auto exec, exec_for(context, asked, i));
+  size_t end = first, bytes = 0;
+  while (end < asked.inputs.size() && end - first < kAtATime && bytes < kBytesAtATime) {
+    bytes += asked.inputs[end].size();
+    TRY(auto exec, exec_for(context, asked, end++));
     batch.runs.push_back(std::move(exec));
   }
   auto request = client.make_request(net::Method::post, "/v1/runs:batch");
@@ -244,7 +249,7 @@ Result<> map_part(const Context& context, Client& client, const Asked& asked, si
     return teller.take(index, std::move(told));
   };
   TRY_OK(run_task(client.loop(), read_lines(client, std::move(request), on_line)));
-  if (has_end) return {};
+  if (has_end) return end;
   return Error(Code::unavailable, "the daemon broke off before everything had run")
       .with_hint("was it stopped? what has been shown is complete");
 }
@@ -316,8 +321,9 @@ Result<int> map(Context& context) {
   TRY(const auto client, Client::connect(context, *search.found));
   TRY_OK(settle_directories(context, *client, asked.sandbox));
   Teller teller(context, asked.inputs);
-  for (size_t first = 0; first < asked.inputs.size(); first += kAtATime)
-    TRY_OK(map_part(context, *client, asked, first, teller));
+  for (size_t next = 0; next < asked.inputs.size();) {
+    TRY(next, map_part(context, *client, asked, next, teller));
+  }
   return teller.end();
 }
 

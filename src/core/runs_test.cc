@@ -70,6 +70,52 @@ TEST_F(RunsTest, TooManyThatAreToBeClearedAwayAreWaitedFor) {
   EXPECT_THAT(world_.host().ids(), IsEmpty());
 }
 
+// The pause is longer than any test may take, unless one waits for it.
+class PausingRunsTest : public RunsTest {
+ protected:
+  void pause_for(Micros time) {
+    world_.crash();
+    world_.options.run_pause = time;
+    world_.start();
+  }
+};
+
+TEST_F(PausingRunsTest, WhatIsOverIsClearedAwayInAPause) {
+  pause_for(Millis(1));
+  ASSERT_TRUE(world_.run(run({"true"})));
+  ASSERT_TRUE(world_.run(run({"true"})));
+
+  world_.wait_until([&] { return world_.host().ids().empty(); });
+  EXPECT_EQ(world_.host().count("destroy"), 2U);
+}
+
+TEST_F(PausingRunsTest, WithoutAPauseTheOldestGoFirst) {
+  pause_for(std::chrono::hours(1));
+  for (size_t i = 0; i < Runs::kMostOver; ++i) ASSERT_TRUE(world_.run(run({"true"})));
+  const auto waiting = world_.host().ids();
+  ASSERT_EQ(waiting.size(), Runs::kMostOver) << "no pause has come";
+
+  ASSERT_TRUE(world_.run(run({"true"})));
+  world_.settle();
+
+  const auto left = world_.host().ids();
+  EXPECT_EQ(left.size(), Runs::kMostOver);
+  EXPECT_EQ(world_.host().count("destroy"), 1U);
+  EXPECT_THAT(world_.engine().list({}, {})->sandboxes, IsEmpty()) << "nobody sees any of them";
+}
+
+TEST_F(RunsTest, ARunThatTakesItsTimeIsWrittenDownUntilItIsOver) {
+  const auto pending = [&] { return world_.run(world_.store().load()).value().pending.size(); };
+  const auto stop = std::make_shared<RunStop>();
+  const auto result = world_.begin(run({"sleep"}, "", stop));
+  EXPECT_EQ(pending(), 0U) << "most are over before the ink would be dry";
+
+  world_.wait_until([&] { return pending() == 1; });
+
+  stop->stop();
+  world_.wait_until([&] { return result.done() && pending() == 0; });
+}
+
 TEST_F(RunsTest, ANameIsFreeAgainWhenTheAnswerComes) {
   world_.host().hold("destroy");
   CreateRequest request;

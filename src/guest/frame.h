@@ -17,9 +17,9 @@
 
 namespace atl::guest {
 
-constexpr uint32_t kProtocolVersion = 3;
+constexpr uint32_t kProtocolVersion = 4;
 // Whoever speaks an older one is refused: its frames look different.
-constexpr uint32_t kOldestProtocolVersion = 3;
+constexpr uint32_t kOldestProtocolVersion = 4;
 constexpr size_t kFrameHeader = 12;
 constexpr size_t kLargestBody = 1 << 20;
 // How much file or output data one frame carries; well below the largest body.

@@ -29,6 +29,8 @@ constexpr const char* kAgent = "agent";
 constexpr const char* kSupervisor = "atoll-supervisor";
 constexpr auto kPatience = std::chrono::seconds(5);
 constexpr int kAttempts = 5;
+// An agent makes one level below `work`; one that has been taken over could make any number.
+constexpr int kDeepest = 32;
 // A sandbox has its agent in it from the moment it is made.
 constexpr time_t kAbandonedSeconds = 600;
 
@@ -115,14 +117,15 @@ void kill_members(int directory) {
 }
 
 // Removes `name` in `parent` and everything below, ending who is in it.
-Result<> remove_group(int parent, const std::string& name, Micros give_up) {
+Result<> remove_group(int parent, const std::string& name, Micros give_up, int depth = 0) {
+  if (depth > kDeepest) return Error(Code::too_large, "a cgroup is nested too deep to be removed");
   auto group = open_directory(parent, name);
   if (!group) {
     if (group.error().os_errno() == ENOENT) return {};
     return std::move(group).error();
   }
   for (const auto& below : subgroups(group->get())) {
-    TRY_OK(remove_group(group->get(), below, give_up));
+    TRY_OK(remove_group(group->get(), below, give_up, depth + 1));
   }
   for (;;) {
     if (unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
@@ -136,12 +139,13 @@ Result<> remove_group(int parent, const std::string& name, Micros give_up) {
 }
 
 // Anybody in it or below; who cannot be counted counts.
-bool has_members(const Fd& group) {
+bool has_members(const Fd& group, int depth = 0) {
+  if (depth > kDeepest) return true;
   const auto members = os::read_file(group.get(), "cgroup.procs", 4 << 20);
   if (!members || !members->empty()) return true;
   return std::ranges::any_of(subgroups(group.get()), [&](const std::string& name) {
     auto below = open_directory(group.get(), name);
-    return !below || has_members(*below);
+    return !below || has_members(*below, depth + 1);
   });
 }
 
@@ -175,14 +179,15 @@ std::string unified_base(const std::string& top) {
   return own;
 }
 
-void unthrottle(int group, CgroupVersion version) {
+void unthrottle(int group, CgroupVersion version, int depth = 0) {
   if (version == CgroupVersion::v1) {
     static_cast<void>(os::write_value(group, "cpu.cfs_quota_us", "-1"));
   } else {
     static_cast<void>(os::write_value(group, "cpu.max", "max"));
   }
   for (const auto& name : subgroups(group)) {
-    if (auto below = open_directory(group, name)) unthrottle(below->get(), version);
+    auto below = open_directory(group, name);
+    if (below && depth < kDeepest) unthrottle(below->get(), version, depth + 1);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "native/user_namespace.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -27,12 +28,13 @@ std::string line_of(const IdMapping& mapping) {
 }
 
 constexpr size_t kStackBytes = 16 * 1024;
+constexpr int kPatienceMs = 5'000;
 
 struct Holding {
   pid_t parent = 0;
   uid_t owner = 0;
   FurtherNamespaces further = FurtherNamespaces::none;
-  int go = -1, done = -1;  // a byte means "go on", both ways
+  int go = -1, done = -1;  // a byte means "go on"; the other way, 0 or why not
 };
 
 // Makes the namespace and stays in it until it is told to go. It runs beside its parent, on the
@@ -79,12 +81,15 @@ ATOLL_IN_CHILD int hold(void* argument) {
   return 0;
 }
 
+// The end of a holder that was killed is not seen here: its end of the pipe is ours, too.
 Result<> await(const Fd& done, const char* what) {
-  char failure = EIO;
-  ssize_t got = 0;
-  while ((got = read(done.get(), &failure, 1)) < 0 && errno == EINTR) {
+  pollfd waited{done.get(), POLLIN, 0};
+  int ready = 0;
+  while ((ready = poll(&waited, 1, kPatienceMs)) < 0 && errno == EINTR) {
   }
-  if (got == 1 && failure == 0) return {};
+  if (ready == 0) return Error(Code::deadline_exceeded, std::string(what) + " takes too long");
+  char failure = EIO;
+  if (ready > 0 && read(done.get(), &failure, 1) == 1 && failure == 0) return {};
   return os_error_from(failure, what);
 }
 
@@ -116,8 +121,7 @@ Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups, 
     return os::open_at(AT_FDCWD, proc + "/ns/user", O_RDONLY);
   };
   auto result = make();
-  // Whatever it waits for, and once more.
-  static_cast<void>(!write(go_write.get(), "qq", 2));
+  kill(holder, SIGKILL);  // the namespace lives on in its descriptor
   while (waitpid(holder, nullptr, 0) < 0 && errno == EINTR) {
   }
   if (!result) return std::move(result).error().with("preparing a user namespace");

@@ -40,12 +40,22 @@ class Batch(unittest.TestCase):
         self.assertEqual((answer.json["succeeded"], answer.json["failed"], answer.json["errors"]), (30, 0, 0))
 
     def test_a_stream_tells_of_each_as_it_ends(self):
-        runs = [{"command": "sleep 0.4; echo slow"}, {"argv": ["echo", "quick"]}, {"argv": ["false"]}]
-        lines = [json.loads(line) for line in self.batch(runs, LINES, concurrency=3).body.splitlines()]
-        self.assertEqual([line["type"] for line in lines], ["run", "run", "run", "end"])
-        self.assertEqual(lines[2]["index"], 0, "the slow one is told of last")
-        self.assertEqual(lines[2]["stdout"], "slow\n")
-        self.assertEqual((lines[3]["succeeded"], lines[3]["failed"]), (2, 1))
+        # The first ends only after the second has been told of: the test writes what it waits for.
+        with tempfile.TemporaryDirectory() as shown:
+            os.chmod(shown, 0o755)
+            sandbox = {"driver": "native", "host_dirs": [{"path": shown, "guest_path": "/shown", "access": "ro"}]}
+            runs = [{"command": "until test -e /shown/go; do sleep 0.02; done; echo slow"}, {"argv": ["echo", "quick"]}]
+            connection = daemon.connection()
+            connection.request("POST", "/v1/runs:batch", json.dumps({"runs": runs, "sandbox": sandbox, "concurrency": 2}),
+                               {"Content-Type": "application/json", "Accept": LINES})
+            with connection.getresponse() as stream:
+                first = json.loads(stream.readline())
+                self.assertEqual((first["type"], first["index"], first["stdout"]), ("run", 1, "quick\n"))
+                pathlib.Path(shown, "go").touch()
+                second, end = (json.loads(stream.readline()) for _ in range(2))
+            connection.close()
+        self.assertEqual((second["index"], second["stdout"]), (0, "slow\n"))
+        self.assertEqual((end["type"], end["succeeded"], end["failed"]), ("end", 2, 0))
 
     def test_each_run_has_a_sandbox_of_its_own(self):
         answer = self.batch([{"command": "cat /tmp/mark 2>/dev/null; echo x > /tmp/mark; echo $ATOLL_SANDBOX_ID"}] * 20)
@@ -76,9 +86,10 @@ class Batch(unittest.TestCase):
 
     def test_a_client_that_leaves_ends_all_of_it(self):
         connection = daemon.connection()
-        body = json.dumps({"runs": [{"argv": ["sleep", "300"]}] * 6, "concurrency": 3})
+        seconds = str(300 + os.getpid() / 1e7)  # nobody else sleeps so long
+        body = json.dumps({"runs": [{"argv": ["sleep", seconds]}] * 6, "concurrency": 3})
         connection.request("POST", "/v1/runs:batch", body, {"Content-Type": "application/json", "Accept": LINES})
-        sleepers = lambda: subprocess.run(["pgrep", "-fx", "sleep 300"], capture_output=True).stdout.split()
+        sleepers = lambda: subprocess.run(["pgrep", "-fx", f"sleep {seconds}"], capture_output=True).stdout.split()
         wait_until(lambda: len(sleepers()) == 3, "three run")
         connection.close()
         wait_until(lambda: not sleepers(), "none is left, and no other has begun")

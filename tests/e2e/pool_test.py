@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from live import ATOLL, Daemon, all_pids, census, is_alive, loop_name, name_of, parent_of, wait_until
+from live import ATOLL, Daemon, census, is_alive, loop_name, parent_of, pid_on_host, wait_until
 
 LARGE = {"memory_mb": 256, "disk_mb": 4096}
 SMALL = {"memory_mb": 256, "disk_mb": 160}  # more than half of the memory, and soon full
@@ -82,15 +82,9 @@ class WithADaemon(unittest.TestCase):
         wait_until(lambda: self.daemon.launcher() not in (None, launcher), "the keeper starts another launcher")
 
     def create_with_agent(self):
-        """A sandbox and its agent, the one that the launcher did not have before."""
-        before = self.agents()
         box = self.create()
-        (agent,) = self.agents() - before
-        return box, agent
-
-    def agents(self):
-        launcher = self.daemon.launcher()
-        return {pid for pid in all_pids() if name_of(pid) == "atoll-agent" and parent_of(pid) == launcher}
+        command = self.daemon.start_process(box, "sleep", "600")
+        return box, parent_of(pid_on_host(box, command["pid"]))
 
     def subvolumes(self):
         """What is in the pool, seen through a mount of our own that goes at once."""

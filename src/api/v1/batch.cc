@@ -51,16 +51,10 @@ class Telling final : public BatchRuns {
   size_t size() const override { return wire_.runs.size(); }
 
   Result<BatchRun> make(size_t index) override {
-    const std::string where = "runs[" + std::to_string(index) + "]";
-    auto plan = to_plan(wire_.runs[index]);
-    if (!plan) return std::move(plan).error().with(where);
-    if (plan->after_stdin != AfterStdin::close)
-      return bad(where + ": stdin_open: nobody could send more to this run");
-    auto sandbox = to_request(wire_.sandbox.value_or(WireCreate{}), seat_);
-    if (!sandbox) return std::move(sandbox).error().with("sandbox");
-    const size_t keep = wire_.runs[index].max_output_bytes ? plan->keep : kBatchKeep;
-    return BatchRun{*std::move(sandbox), std::move(plan->request), std::move(plan->stdin_bytes),
-                    keep};
+    TRY(auto plan, make_plan(index));
+    TRY(auto sandbox, make_sandbox());
+    return BatchRun{std::move(sandbox), std::move(plan.request), std::move(plan.stdin_bytes),
+                    plan.keep};
   }
 
   // What is wrong with any of them is wrong with the whole request.
@@ -70,10 +64,11 @@ class Telling final : public BatchRuns {
       return bad("runs: more than " + std::to_string(kMostRuns) + " in one batch");
     if (wire_.sandbox && wire_.sandbox->name)
       return bad("sandbox.name: each run has a sandbox of its own, and one name is not enough");
+    TRY_OK(make_sandbox());
     size_t kept = 0;
     for (size_t i = 0; i < wire_.runs.size(); ++i) {
-      TRY(const auto run, make(i));
-      kept += 2 * run.keep;
+      TRY(const auto plan, make_plan(i));
+      kept += 2 * plan.keep;
     }
     if (reply_ == Reply::json && kept > kMostWhole) {
       return Error(Code::too_large, "the answer could become larger than 256 MiB")
@@ -130,6 +125,22 @@ class Telling final : public BatchRuns {
   }
 
  private:
+  Result<ExecPlan> make_plan(size_t index) const {
+    const std::string where = "runs[" + std::to_string(index) + "]";
+    auto plan = to_plan(wire_.runs[index]);
+    if (!plan) return std::move(plan).error().with(where);
+    if (plan->after_stdin != AfterStdin::close)
+      return bad(where + ": stdin_open: nobody could send more to this run");
+    if (!wire_.runs[index].max_output_bytes) plan->keep = kBatchKeep;
+    return plan;
+  }
+  // Opens the host's directories anew each time: every sandbox takes its own.
+  Result<CreateRequest> make_sandbox() const {
+    auto sandbox = to_request(wire_.sandbox.value_or(WireCreate{}), seat_);
+    if (!sandbox) return std::move(sandbox).error().with("sandbox");
+    return sandbox;
+  }
+
   void append(ObjectWriter& object, RunResult& result) {
     const auto& status = result.exec.status;
     const bool is_success = status.reason == ExitReason::exited && status.exit_code == 0;
