@@ -16,6 +16,7 @@ HEAD = ["| what | Atoll, p50 | p99 | beside | its p50 | ratio | aim | |", "|---|
 PEERS_HEAD = ["| sandbox | `true`, p50 | p99 | × bare | `python3 -c 'print(1)'`, p50 | × bare | it does not |",
               "|---|---|---|---|---|---|---|"]
 BURST, PAUSE_MS = 15, 300
+CROWD = 10_000
 PYTHON = ["/usr/bin/python3", "-c", "print(1)"]
 CLIENTS = [1, 2, 8, 64]
 
@@ -101,12 +102,10 @@ def latencies(context, lines, raw):
     count = min(context.count, 600)
     socket = context.daemon.state / "atoll.sock"
     (context.directory / "run-native").mkdir()
-    inside = program_output([context.programs / "bench_engine_native", context.libexec, context.directory / "run-native",
-                             str(count // 2), str(BURST), str(PAUSE_MS)])
+    inside = program_output([context.programs / "bench_library", context.libexec, str(count // 2), str(BURST // 2), str(PAUSE_MS)])
     raw["in_process"] = inside
     bare = summary(inside["bare_us"])
-    if inside["run_us"]:
-        lines.append(row("one-shot `true`, in this process", summary(inside["run_us"]), "bare vfork + exec", bare, "≤ 1.5×", 1.5))
+    lines.append(row("one-shot `true`, in this process", summary(inside["run_us"]), "bare vfork + exec", bare, "≤ 1.5×", 1.5))
     grow_pool(context)
     for name, kind, address, aim, bound in [
             ("one-shot `true`, API over a Unix socket", "run", socket, "≤ 2×", 2),
@@ -119,8 +118,7 @@ def latencies(context, lines, raw):
             spread = hits["p99"] / hits["p50"]
             lines.append(f"| … its p99 over its p50 | | | | | {spread:.1f}× | ≤ 5× | {'met' if spread <= 5 else '**missed**'} |")
         settle()
-    if inside["create_us"]:
-        lines.append(row("a sandbox is ready, in this process", summary(inside["create_us"]), "", None, "≤ 0.3 ms", 0.3))
+    lines.append(row("a sandbox is ready, in this process", summary(inside["create_us"]), "", None, "≤ 0.3 ms", 0.3))
     taken = raw["create"] = path_of(context, "create", socket, count)
     lines.append(row("a sandbox is ready, API", summary(taken["hit_us"]), "", None, "≤ 0.6 ms", 0.6))
     grow_pool(context, PYTHON)
@@ -225,6 +223,36 @@ def density(context, lines, raw):
         group.remove()
 
 
+def crowd(context, lines, raw):
+    """Ten thousand paused sandboxes at once: what each takes, and how soon one of them goes on."""
+    group = Group()
+    group.enter()
+    try:
+        with context.another("--parked", "0") as daemon:
+            group.leave()
+            settle(2)
+            before = group.used() if group.path else 0
+            boxes = []
+            for _ in range(CROWD):
+                boxes.append(daemon.create("native"))
+                daemon.call("POST", f"/v1/sandboxes/{boxes[-1]}/pause", {})
+            settle(3)
+            used = group.used() if group.path else 0
+            times = []
+            for box in boxes[::CROWD // 100]:
+                start = time.perf_counter()
+                daemon.call("POST", f"/v1/sandboxes/{box}/resume", {})
+                daemon.call("POST", f"/v1/sandboxes/{box}/exec", {"argv": ["/bin/true"]})
+                times.append((time.perf_counter() - start) * 1e6)
+            raw["crowd"] = {"before": before, "used": used, "wake_us": times}
+            each = f"{(used - before) / CROWD / 1024:,.0f} KiB" if group.path else "not measured: no memory controller of version 1"
+            lines.append(f"| memory of each of {CROWD:,} paused sandboxes | {each} | | | | | | |")
+            lines.append(row(f"resume and `true` in one of {CROWD:,} paused", summary(times), "", None, "", None))
+    finally:
+        group.leave()
+        group.remove()
+
+
 def parked_memory(context, group):
     """A daemon with sixty-four parked against one with none."""
     if not group.path:
@@ -289,7 +317,8 @@ def other_people(context, raw):
     return lines
 
 
-STEPS = {"latencies": latencies, "misses": misses, "throughput": throughput, "bursts": bursts, "density": density, "cli": cli}
+STEPS = {"latencies": latencies, "misses": misses, "throughput": throughput, "bursts": bursts, "density": density, "crowd": crowd,
+         "cli": cli}
 
 
 def measure(context, only=()):

@@ -2,16 +2,15 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
 #include "api/v1/exec_wire.h"
+#include "app/drivers.h"
+#include "app/embedded_launcher.h"
 #include "app/programs.h"
-#include "app/wiring.h"
 #include "base/event.h"
 #include "base/run_task.h"
 #include "native/launcher_client.h"
@@ -22,18 +21,6 @@
 
 namespace atl::app {
 namespace {
-
-// $XDG_RUNTIME_DIR/atoll, or /tmp/atoll-UID. Whether it is really ours the launcher's client
-// checks.
-std::string run_base() {
-  const char* runtime = getenv("XDG_RUNTIME_DIR");
-  struct stat info{};
-  if (runtime != nullptr && *runtime == '/' && stat(runtime, &info) == 0 &&
-      info.st_uid == geteuid()) {
-    return std::string(runtime) + "/atoll";
-  }
-  return "/tmp/atoll-" + std::to_string(geteuid());
-}
 
 Result<Fd> stdio_for(int number, const char* or_else) {
   if (or_else != nullptr) return os::open_at(AT_FDCWD, or_else, O_RDWR);
@@ -184,11 +171,7 @@ class EmbeddedEngine final : public cli::LocalEngine {
     telemetry::StageTimer timer;
     auto loop = std::make_unique<asio::io_context>(1);
     TRY(auto libexec, find_libexec());
-    const std::string base = run_base();
-    if (mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) return os_error("making", base);
-    TRY(auto launcher,
-        native::LauncherClient::embedded(loop->get_executor(),
-                                         {.base_directory = base, .libexec = std::move(libexec)}));
+    TRY(auto launcher, open_embedded_launcher(loop->get_executor(), std::move(libexec)));
     std::unique_ptr<EmbeddedEngine> made(new EmbeddedEngine(std::move(loop), std::move(launcher)));
     TRY_OK(run_task(*made->loop_, made->engine_.recover()));
     timer.mark("engine");

@@ -18,13 +18,17 @@ std::string parent_of(const std::string& path) { return path.substr(0, path.rfin
 }  // namespace
 
 Result<std::string> find_libexec() {
-  std::string directory;
-  if (const char* named = getenv("ATOLL_LIBEXEC"); named != nullptr && *named != '\0') {
-    directory = named;
-  } else {
-    TRY(const std::string self, own_path());
-    directory = parent_of(parent_of(self)) + "/libexec/atoll";
-  }
+  TRY(const std::string self, own_path());
+  return find_libexec(self);
+}
+
+Result<std::string> find_libexec(const std::string& file) {
+  const char* const named = getenv("ATOLL_LIBEXEC");
+  if (named != nullptr && *named != '\0') return check_libexec(named);
+  return check_libexec(parent_of(parent_of(file)) + "/libexec/atoll");
+}
+
+Result<std::string> check_libexec(std::string directory) {
   if (access((directory + "/atoll-launcher").c_str(), X_OK) == 0) return directory;
   return os_error("looking for atoll-launcher in", directory)
       .with_hint("install Atoll completely, or name its folder: ATOLL_LIBEXEC");

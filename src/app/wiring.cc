@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "app/drivers.h"
 #include "base/event.h"
 #include "core/keys.h"
-#include "drivers/registry.h"
 #include "native/launcher_client.h"
 #include "net/http_server.h"
 #include "store/sqlite_store.h"
@@ -18,16 +18,6 @@ namespace {
 constexpr std::chrono::seconds kDrainPatience{5};
 
 }  // namespace
-
-std::vector<EngineDriver> make_drivers(const asio::any_io_executor& executor,
-                                       native::LauncherClient& launcher, size_t most_parked) {
-  const drivers::Context context{executor, &launcher, most_parked};
-  std::vector<EngineDriver> made;
-  for (const drivers::Entry& entry : drivers::all()) {
-    made.push_back({entry.make(context), std::string(entry.summary)});
-  }
-  return made;
-}
 
 // In the order of dependence: each member uses only those above it.
 struct Daemon::Impl {

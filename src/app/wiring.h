@@ -1,5 +1,4 @@
-// Everything wired together, in one place: what the daemon is made of, and what an engine of our
-// own is made of.
+// The daemon wired together, in one place.
 #pragma once
 
 #include <functional>
@@ -16,11 +15,6 @@ class LauncherClient;
 }
 
 namespace atl::app {
-
-// Every driver of the registry, over one launcher, in the order of preference. The launcher
-// outlives them.
-std::vector<EngineDriver> make_drivers(const asio::any_io_executor& executor,
-                                       native::LauncherClient& launcher, size_t most_parked);
 
 // What helps when the address is taken.
 inline constexpr std::string_view kOtherAddress = "choose another with --listen HOST:PORT";

@@ -53,8 +53,7 @@ class LaunchedDriver final : public Driver {
       : executor_(std::move(executor)), launcher_(launcher), options_(std::move(options)) {
     options_.capabilities.direct_stdio = true;
     launcher_.subscribe([this](const EndedEvent& event) { on_event(event); });
-    parked_ = ParkedBoxes::create(executor_, system_clock(),
-                                  is_box() && !launcher_.is_embedded() ? options_.most_parked : 0,
+    parked_ = ParkedBoxes::create(executor_, system_clock(), is_box() ? options_.most_parked : 0,
                                   [this](std::string id, BoxRequest request) {
                                     return make_parked(std::move(id), std::move(request));
                                   });

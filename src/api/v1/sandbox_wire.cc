@@ -90,10 +90,6 @@ Result<CreateRequest> to_request(WireCreate wire, Seat seat) {
   request.placement = wire.placement;
   if (wire.host_dirs) TRY_OK(add_host_dirs(request, *std::move(wire.host_dirs), seat));
   if (wire.rootfs) TRY_OK(add_root(request, *std::move(wire.rootfs), seat));
-  if (wire.warm && *wire.warm != "python3" && *wire.warm != "node") {
-    return Error(Code::invalid_argument, "warm: only python3 and node can wait for a command")
-        .at_stage("request");
-  }
   request.warm = std::move(wire.warm).value_or("");
   request.defaults.user = std::move(wire.user).value_or("");
   request.defaults.cwd = std::move(wire.cwd).value_or("");

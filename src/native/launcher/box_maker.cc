@@ -43,7 +43,7 @@ Result<> try_user_namespace() {
   const pid_t child = fork();
   if (child < 0) return os_error("starting a process");
   if (child == 0)
-    _exit(unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET) == 0 &&
+    _exit(unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID) == 0 &&
                   mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0
               ? 0
               : errno);

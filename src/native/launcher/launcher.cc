@@ -433,7 +433,7 @@ void Launcher::answer(Client& client, uint32_t request, Operation operation, std
   if (!sent) {
     // A client that does not read its answers cannot be served; it connects again and asks what
     // there is.
-    log("dropping a client: " + sent.error().message());
+    if (sent.error().os_errno() != EPIPE) log("dropping a client: " + sent.error().message());
     client.closed = true;
     poller_.remove(client.socket.get());
   }

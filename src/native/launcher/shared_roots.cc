@@ -15,14 +15,16 @@ Result<const SharedRoot*> SharedRoots::find(const Plan& plan) {
   const Micros now = system_clock().boot();
   std::erase_if(roots_, [&](const Root& root) { return now - root.made_at > kFresh; });
   const auto end = plan.steps.begin() + static_cast<std::ptrdiff_t>(plan.shared_steps);
-  for (const auto& root : roots_) {
-    if (std::equal(root.steps.begin(), root.steps.end(), plan.steps.begin(), end))
-      return &root.shared;
+  for (auto& root : roots_) {
+    if (!std::equal(root.steps.begin(), root.steps.end(), plan.steps.begin(), end)) continue;
+    if (!root.shared.root) {
+      TRY(root.shared, make_shared_root(plan));
+    }
+    return &root.shared;
   }
-  TRY(auto shared, make_shared_root(plan));
   if (roots_.size() >= kMostRoots) roots_.pop_front();
-  roots_.push_back({{plan.steps.begin(), end}, std::move(shared), now});
-  return &roots_.back().shared;
+  roots_.push_back({{plan.steps.begin(), end}, {}, now});
+  return static_cast<const SharedRoot*>(nullptr);
 }
 
 }  // namespace atl::native

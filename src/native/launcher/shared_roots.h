@@ -12,7 +12,8 @@ namespace atl::native {
 
 class SharedRoots final {
  public:
-  // The one that this plan shares; null if it shares none. Whether two plans do is told by their
+  // The one that this plan shares; null if it shares none, or is the first that could: one alone is
+  // sooner made without. Whether two plans do is told by their
   // steps, so what changes on the host makes another one. What changes below a mount is not seen
   // that way: after a minute it is made anew. Running sandboxes have copies of their own.
   Result<const SharedRoot*> find(const Plan& plan);

@@ -1,0 +1,248 @@
+#include "lib/atoll.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include <algorithm>
+
+#include "app/programs.h"
+#include "core/batch.h"
+#include "core/request_check.h"
+#include "json/describe.h"
+#include "lib/engine_thread.h"
+#include "os/file.h"
+
+namespace libatoll {
+
+struct Host::Impl {
+  std::unique_ptr<EngineThread> engine;
+};
+
+namespace {
+
+constexpr size_t kMostAtOnce = 256;
+
+using atl::CreateRequest;
+using atl::Engine;
+using atl::ExecRequest;
+using atl::ExecResult;
+using atl::Result;
+using atl::RunResult;
+using atl::Task;
+
+[[noreturn]] void raise(const atl::Error& error) {
+  throw Error(std::string(atl::to_string(error.code())), error.message(), error.hint());
+}
+
+template <typename T>
+T must(Result<T> result) {
+  if (!result) raise(result.error());
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+template <typename T>
+T call(EngineThread& engine, std::function<Task<T>(Engine&)> make) {
+  if (!engine.is_here())
+    throw Error("conflict", "this process was forked from the one that has the host",
+                "make a libatoll::Host after fork()");
+  return must(engine.call<T>(std::move(make)));
+}
+
+// Beside the library, as installed.
+std::string find_libexec(const std::string& named) {
+  if (!named.empty()) return must(atl::app::check_libexec(named));
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&raise), &info) == 0) return must(atl::app::find_libexec());
+  const std::unique_ptr<char, decltype(&free)> path(realpath(info.dli_fname, nullptr), &free);
+  return must(path ? atl::app::find_libexec(path.get()) : atl::app::find_libexec());
+}
+
+atl::HostAccess to_access(Access access) {
+  switch (access) {
+    case Access::read_only:
+      return atl::HostAccess::ro;
+    case Access::read_write:
+      return atl::HostAccess::rw;
+    case Access::copy_on_write:
+      return atl::HostAccess::cow;
+  }
+  return atl::HostAccess::ro;
+}
+
+Result<atl::HostDirectory> open_directory(const Directory& asked) {
+  TRY(auto directory, atl::os::open_at(AT_FDCWD, asked.host_path, O_PATH | O_DIRECTORY));
+  return atl::HostDirectory{.directory = std::move(directory),
+                            .host_path = asked.host_path,
+                            .guest_path = asked.path.empty() ? asked.host_path : asked.path,
+                            .access = to_access(asked.access)};
+}
+
+Result<CreateRequest> to_request(const Settings& settings) {
+  CreateRequest request;
+  request.driver = settings.driver;
+  request.env = settings.env;
+  request.warm = settings.warm;
+  auto& resources = request.resources;
+  if (settings.memory_mb > 0) resources.memory_mb = static_cast<int64_t>(settings.memory_mb);
+  if (settings.disk_mb > 0) resources.disk_mb = static_cast<int64_t>(settings.disk_mb);
+  if (settings.cpus > 0) resources.cpu = settings.cpus;
+  if (settings.pids > 0) resources.pids = settings.pids;
+  for (const auto& directory : settings.directories) {
+    TRY(auto opened, open_directory(directory));
+    request.mounts.push_back(std::move(opened));
+  }
+  return request;
+}
+
+ExecRequest to_exec(const Command& command) {
+  ExecRequest exec;
+  exec.argv = command.argv;
+  exec.env = command.env;
+  exec.cwd = command.cwd;
+  exec.timeout = command.timeout;
+  exec.cpu_time = command.cpu_time;
+  if (!command.warm) exec.warm = atl::Warmth::refused;
+  return exec;
+}
+
+Outcome to_outcome(ExecResult result) {
+  const auto& status = result.status;
+  return {.exit_code = status.exit_code,
+          .signal = status.signal,
+          .reason = std::string(atl::json::name_of(status.reason)),
+          .out = std::move(result.out),
+          .err = std::move(result.err),
+          .truncated = result.truncated,
+          .warm = status.warm,
+          .duration = status.duration,
+          .cpu = status.usage.cpu_user + status.usage.cpu_system,
+          .peak_memory_bytes = status.usage.peak_memory_bytes};
+}
+
+// What run_all() is asked for, and what came of it.
+class Batch final : public atl::BatchRuns {
+ public:
+  Batch(std::vector<Command> commands, Settings settings)
+      : commands_(std::move(commands)),
+        settings_(std::move(settings)),
+        outcomes_(commands_.size()) {}
+
+  size_t size() const override { return commands_.size(); }
+  Result<atl::BatchRun> make(size_t index) override {
+    const Command& command = commands_[index];
+    TRY(auto sandbox, to_request(settings_));
+    return atl::BatchRun{std::move(sandbox), to_exec(command), command.input, command.keep};
+  }
+  Task<> take(size_t index, int /*attempts*/, Result<RunResult> result) override {
+    if (result) {
+      outcomes_[index] = to_outcome(std::move(result->exec));
+    } else {
+      outcomes_[index].exit_code = 125;
+      outcomes_[index].reason = "infra";
+      outcomes_[index].err = result.error().message();
+    }
+    co_return Result<>();
+  }
+  std::vector<Outcome> outcomes() && { return std::move(outcomes_); }
+
+ private:
+  std::vector<Command> commands_;
+  Settings settings_;
+  std::vector<Outcome> outcomes_;
+};
+
+Task<ExecResult> execute(Engine& engine, std::string id, ExecRequest exec, std::string input,
+                         size_t keep) {
+  CO_TRY_OK(atl::check_exec(exec));
+  CO_TRY(auto completed, engine.complete({}, id, std::move(exec)));
+  CO_TRY(const auto guest, engine.guest({}, id));
+  co_return co_await exec_collect(*guest, std::move(completed), std::move(input), keep);
+}
+
+Task<> write_file(Engine& engine, std::string id, std::string path, std::string bytes) {
+  CO_TRY(const auto guest, engine.guest({}, id));
+  CO_TRY(const auto writer,
+         co_await guest->open_write(std::move(path), 0644, atl::Parents::create));
+  CO_TRY_OK(co_await writer->write(std::move(bytes)));
+  CO_TRY_OK(co_await writer->commit());
+  co_return Result<>();
+}
+
+Task<std::string> read_file(Engine& engine, std::string id, std::string path, size_t most) {
+  constexpr size_t kPiece = 256 * 1024;
+  CO_TRY(const auto guest, engine.guest({}, id));
+  CO_TRY(const auto reader, co_await guest->open_read(path));
+  std::string all;
+  for (;;) {
+    CO_TRY(const auto piece, co_await reader->read(all.size(), kPiece));
+    if (piece.empty()) co_return all;
+    if (piece.size() > most - all.size()) {
+      co_return atl::Error(atl::Code::too_large,
+                           path + " is longer than " + std::to_string(most) + " bytes");
+    }
+    all += piece;
+  }
+}
+
+}  // namespace
+
+Host::Host(const Options& options)
+    : impl_(std::make_unique<Impl>(must(EngineThread::create(
+          {.libexec = find_libexec(options.libexec), .most_parked = options.parked})))) {}
+Host::~Host() = default;
+
+Host& Host::shared() {
+  static Host host;
+  return host;
+}
+
+Outcome Host::run(const Command& command, const Settings& settings) {
+  auto request = must(to_request(settings));
+  auto result = call<RunResult>(*impl_->engine, [&](Engine& engine) {
+    return engine.run({}, std::move(request), to_exec(command), command.input, command.keep);
+  });
+  return to_outcome(std::move(result.exec));
+}
+
+std::vector<Outcome> Host::run_all(std::vector<Command> commands, std::size_t at_once,
+                                   const Settings& settings) {
+  if (commands.empty()) return {};
+  const auto batch = std::make_shared<Batch>(std::move(commands), settings);
+  call<void>(*impl_->engine, [&](Engine& engine) {
+    return run_batch(engine, {}, batch, {.at_once = std::clamp<size_t>(at_once, 1, kMostAtOnce)},
+                     std::make_shared<atl::BatchStop>());
+  });
+  return std::move(*batch).outcomes();
+}
+
+Sandbox::Sandbox(const Settings& settings, Host& host) : host_(&host) {
+  auto request = must(to_request(settings));
+  id_ = call<atl::SandboxView>(*host_->impl_->engine, [&](Engine& engine) {
+          return engine.create({}, std::move(request), std::nullopt);
+        }).id;
+}
+
+Sandbox::~Sandbox() {
+  auto& engine = *host_->impl_->engine;
+  if (id_.empty() || !engine.is_here()) return;
+  static_cast<void>(engine.call<void>([&](Engine& on) { return on.destroy({}, id_); }));
+}
+
+Outcome Sandbox::run(const Command& command) {
+  return to_outcome(call<ExecResult>(*host_->impl_->engine, [&](Engine& engine) {
+    return execute(engine, id_, to_exec(command), command.input, command.keep);
+  }));
+}
+
+void Sandbox::write(const std::string& path, const std::string& bytes) {
+  call<void>(*host_->impl_->engine,
+             [&](Engine& engine) { return write_file(engine, id_, path, bytes); });
+}
+
+std::string Sandbox::read(const std::string& path, std::size_t most) {
+  return call<std::string>(*host_->impl_->engine,
+                           [&](Engine& engine) { return read_file(engine, id_, path, most); });
+}
+
+}  // namespace libatoll

@@ -1,0 +1,142 @@
+// libatoll: sandboxes in your own program, without a daemon.
+//
+//   #include <atoll.h>
+//
+//   libatoll::Sandbox box;
+//   const auto done = box.run({"python3", "-c", "print(6 * 7)"});
+//   std::cout << done.out;  // 42
+//
+// A Host makes sandboxes ahead and ends them all when it goes; whoever names none shares one that
+// lives as long as the program. Nothing of it outlives the program, however that ends.
+//
+// Calls return when they are done, and may come from any thread. What cannot be done throws Error.
+// A command that fails is no error: its Outcome says how it ended. After fork() the child has no
+// Host: make one there, or exec.
+//
+// Build with -latoll. The programs that make sandboxes are installed with the library; a library
+// elsewhere finds them by $ATOLL_LIBEXEC. (The namespace is not called atoll, because the C library
+// has a function of that name.)
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace libatoll {
+
+class Error : public std::runtime_error {
+ public:
+  Error(std::string code, const std::string& message, std::string hint)
+      : std::runtime_error(message), code_(std::move(code)), hint_(std::move(hint)) {}
+
+  // As the HTTP API has it: "unavailable", "resource_exhausted", "invalid_argument", …
+  const std::string& code() const { return code_; }
+  // What would help; may be empty.
+  const std::string& hint() const { return hint_; }
+
+ private:
+  std::string code_, hint_;
+};
+
+struct Command {
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> env = {};  // over the sandbox's own
+  std::string cwd = {};                         // "" = the workspace
+  std::string input = {};                       // all that it reads from stdin
+  std::chrono::milliseconds timeout{0};         // it is killed then with all below it; 0 = never
+  std::chrono::milliseconds cpu_time{0};        // the same, by the processors' time
+  std::size_t keep = 8 << 20;                   // bytes of each stream; what is more is dropped
+  bool warm = true;  // an interpreter that is running already may serve it
+};
+
+struct Outcome {
+  int exit_code = 0;
+  int signal = 0;
+  std::string reason;  // "exited", "signaled", "timeout", "oom", "killed", "policy", "infra"
+  std::string out, err;
+  bool truncated = false;  // a stream was longer than `keep`
+  bool warm = false;
+  std::chrono::microseconds duration{0}, cpu{0};
+  std::size_t peak_memory_bytes = 0;
+
+  bool ok() const { return reason == "exited" && exit_code == 0; }
+};
+
+enum class Access { read_only, read_write, copy_on_write };
+
+// A directory of the host that the sandbox sees.
+struct Directory {
+  std::string host_path;
+  std::string path = {};  // in the sandbox; "" = the same
+  Access access = Access::read_only;
+};
+
+// What a sandbox is like. Zero and "" are the defaults of the driver.
+struct Settings {
+  std::string driver = {};  // "" = the first that is strong enough
+  std::map<std::string, std::string> env = {};
+  std::size_t memory_mb = 0, disk_mb = 0;
+  double cpus = 0;
+  int pids = 0;
+  std::vector<Directory> directories = {};
+  std::string warm = {};  // of a Sandbox: "python3" or "node" waits for the first command
+};
+
+class Host final {
+ public:
+  struct Options {
+    std::size_t parked = 16;   // sandboxes of a kind that are made ahead, at most
+    std::string libexec = {};  // where atoll-launcher is; "" = see above
+  };
+  Host() : Host(Options{}) {}
+  explicit Host(const Options& options);
+  // Ends what is left. No call may be under way.
+  ~Host();
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  // One command in a sandbox of its own that is gone afterwards.
+  Outcome run(const Command& command, const Settings& settings = {});
+  // Many of them, `at_once` at a time (256 at most); in the order in which they were given. One
+  // that could not be run has the reason "infra" and says why in `err`.
+  std::vector<Outcome> run_all(std::vector<Command> commands, std::size_t at_once = 8,
+                               const Settings& settings = {});
+
+  // The one that is shared.
+  static Host& shared();
+
+ private:
+  friend class Sandbox;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// One that stays until it goes out of scope.
+class Sandbox final {
+ public:
+  explicit Sandbox(const Settings& settings = {}, Host& host = Host::shared());
+  ~Sandbox();
+  Sandbox(Sandbox&& other) noexcept
+      : host_(other.host_), id_(std::exchange(other.id_, std::string())) {}
+  Sandbox& operator=(Sandbox&&) = delete;
+
+  const std::string& id() const { return id_; }
+  Outcome run(const Command& command);
+  Outcome run(std::vector<std::string> argv) { return run(Command{.argv = std::move(argv)}); }
+  // Paths are relative to the workspace; missing directories are made. A file is there when all of
+  // it has come.
+  void write(const std::string& path, const std::string& bytes);
+  // Not more than `most` bytes: a longer file is an error.
+  std::string read(const std::string& path, std::size_t most = 256 << 20);
+
+ private:
+  Host* host_;
+  std::string id_;  // "" = moved from
+};
+
+}  // namespace libatoll
