@@ -63,8 +63,8 @@ void Connection::on_ready(uint32_t events) {
 }
 
 void Connection::receive() {
-  char* const space = in_.prepare(kReadAtOnce);
-  auto received = os::receive_some(socket_.get(), {space, kReadAtOnce});
+  char* const space = in_.prepare(room_);
+  auto received = os::receive_some(socket_.get(), {space, room_});
   if (!received) {
     if (received.error().os_errno() != EAGAIN) close();
     return;
@@ -74,6 +74,7 @@ void Connection::receive() {
     return;
   }
   in_.commit(received->bytes);
+  if (received->bytes == room_) room_ = std::min(room_ * 8, kReadAtOnce);
   for (auto& descriptor : received->descriptors)
     received_descriptors_.push_back(std::move(descriptor));
   if (preface_ == Preface::token && !take_preface()) return;
@@ -134,6 +135,7 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
     case FrameType::hand_over: {
       TRY(auto message, guest::decode_hand_over(frame.body));
       TRY_OK(jail_.hand_over(std::move(message)));
+      processes_.expect_commands();
       send_ok(frame.channel);
       return {};
     }

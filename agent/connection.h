@@ -65,6 +65,7 @@ class Connection final {
   FileService files_;
   std::function<void(Connection&)> on_closed_;
   guest::FrameBuffer in_;
+  size_t room_ = 4 * 1024;  // what is asked for at once; more once much comes
   std::vector<Fd> received_descriptors_;
   std::string out_;
   size_t out_begin_ = 0;

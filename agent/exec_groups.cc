@@ -278,6 +278,14 @@ void ExecGroups::make_ahead() {
   if (auto group = make()) next_ = std::move(*group);
 }
 
+void ExecGroups::drop_ahead() {
+  if (!next_) return;
+  const std::string name = next_->name_;
+  next_.reset();
+  next_was_used_ = false;
+  if (!remove(name)) live_[name].given_back = untidy_ = true;
+}
+
 Result<ExecGroup> ExecGroups::make() {
   TRY_OK(open_shared());
   ExecGroup group;

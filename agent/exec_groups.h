@@ -96,6 +96,8 @@ class ExecGroups final {
   Result<ExecGroup> take();
   // Makes the group for the next command, off the path of any.
   void make_ahead();
+  // Nobody is expected soon: a group is memory and descriptors.
+  void drop_ahead();
   // One that nobody is in serves the next command, where its counters can be set back: to make a
   // group and to remove it costs the kernel more than a small command does.
   void give_back(ExecGroup group);

@@ -33,6 +33,7 @@ constexpr int kPipeBytes = 1 << 20;
 // How soon a command's processor time is looked at again, at the soonest.
 constexpr auto kCpuTimePace = Millis(10);
 constexpr auto kUntidy = Millis(5);
+constexpr auto kIdle = std::chrono::seconds(10);
 constexpr auto kEndingPatience = std::chrono::seconds(2);
 
 Micros now() { return system_clock().boot(); }
@@ -311,16 +312,24 @@ void ProcessTable::send(Process& process, int signal) {
 }
 
 void ProcessTable::tidy() {
+  if (idle_at_.count() > 0 && now() >= idle_at_) {
+    idle_at_ = Micros(0);
+    if (running_.empty()) groups_.drop_ahead();
+  }
   if (tidy_at_.count() == 0 || now() < tidy_at_) return;
   tidy_at_ = Micros(0);
   groups_.tidy();
   if (std::exchange(wants_warm_, false)) warm_up();
-  if (std::exchange(wants_group_, false) && !jail_.config().dies_with_connection)
-    groups_.make_ahead();
+  if (std::exchange(wants_group_, false)) groups_.make_ahead();
 }
 
 // Whoever waits for the answer would have to share a processor with this.
-void ProcessTable::tidy_later() { tidy_at_ = now() + kUntidy; }
+void ProcessTable::tidy_later() {
+  tidy_at_ = now() + kUntidy;
+  expect_commands();
+}
+
+void ProcessTable::expect_commands() { idle_at_ = now() + kIdle; }
 
 void ProcessTable::reap() {
   for (;;) {
@@ -426,7 +435,9 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
 
 Micros ProcessTable::next_deadline() const {
   Micros next = groups_.next_look();
-  if (tidy_at_.count() > 0 && (next.count() == 0 || tidy_at_ < next)) next = tidy_at_;
+  for (const Micros due : {tidy_at_, idle_at_}) {
+    if (due.count() > 0 && (next.count() == 0 || due < next)) next = due;
+  }
   for (const auto& [id, process] : processes_) {
     for (const Micros due : {process->deadline, process->cpu_check}) {
       if (due.count() > 0 && (next.count() == 0 || due < next)) next = due;

@@ -62,6 +62,9 @@ class ProcessTable final {
   // made for the next command.
   void tidy();
 
+  // Somebody has the sandbox now: what is ready for a command stays for a while.
+  void expect_commands();
+
   // Somebody knows us, so the control groups are ours: what is to be made ahead can be.
   void was_greeted() {
     if (wants_group_ || wants_warm_) tidy_at_ = Micros(1);
@@ -119,6 +122,7 @@ class ProcessTable final {
   bool wants_group_;   // one made ahead for the next command
   bool wants_warm_;    // an interpreter that waits
   Micros tidy_at_{0};  // zero = everything is tidy
+  Micros idle_at_{0};  // zero = nothing is kept ready, or for as long as it takes
   std::optional<WarmInterpreter> warm_;
   std::function<void(pid_t)> began_;
   uint64_t next_id_ = 1;

@@ -1,49 +1,67 @@
-// A run of `true` and a sandbox on the native driver through libatoll, and posix_spawn of the same,
-// in turns; bursts with a pause in which what was taken is made again.
+// libatoll beside posix_spawn, in turns: a run of `true`, a sandbox that becomes ready, and `true`
+// in one that lives, all on the native driver. Bursts with a pause in which what was taken is made
+// again.
 //
 //   bench_library LIBEXEC COUNT BURST PAUSE_MS
 #include <atoll.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
+#include <functional>
+#include <list>
 #include <thread>
 
 #include "bench/spawn.h"
 
 using namespace atl;
 
-int main(int argc, char** argv) try {
-  if (argc != 5) return 2;
-  const int count = std::atoi(argv[2]), burst = std::atoi(argv[3]), pause = std::atoi(argv[4]);
-  libatoll::Host host({.parked = 64, .libexec = argv[1]});
-  const libatoll::Settings native{.driver = "native"};
+namespace {
 
-  bench::Series runs{"run_us", {}}, creates{"create_us", {}}, execs{"exec_us", {}},
-      bare{"bare_us", {}};
-  for (int i = -4 * burst; i < count; ++i) {
-    if (i % burst == 0) std::this_thread::sleep_for(std::chrono::milliseconds(pause));
-    const double alone = bench::spawn_true();
-    auto start = std::chrono::steady_clock::now();
-    const auto done = host.run({.argv = {"/bin/true"}}, native);
-    const double ran = bench::micros_since(start);
-    start = std::chrono::steady_clock::now();
-    std::optional<libatoll::Sandbox> box(std::in_place, native, host);
-    const double made = bench::micros_since(start);
-    start = std::chrono::steady_clock::now();
-    const auto executed = box->run({"/bin/true"});
-    const double commanded = bench::micros_since(start);
-    box.reset();
-    if (!done.ok() || !executed.ok()) {
-      std::fprintf(stderr, "a run ended with %s\n", done.reason.c_str());
-      return 1;
+struct Pace {
+  int count, burst, pause_ms;
+};
+
+void check(const libatoll::Outcome& outcome) {
+  if (outcome.ok()) return;
+  std::fprintf(stderr, "a run ended with %s\n", outcome.reason.c_str());
+  std::exit(1);
+}
+
+// `in_pause` is not timed.
+void measure(
+    const Pace& pace, bench::Series& ours, bench::Series& bare, const std::function<void()>& once,
+    const std::function<void()>& in_pause = [] {}) {
+  for (int i = -4 * pace.burst; i < pace.count; ++i) {
+    if (i % pace.burst == 0) {
+      in_pause();
+      std::this_thread::sleep_for(std::chrono::milliseconds(pace.pause_ms));
     }
+    const double alone = bench::spawn_true();
+    const auto start = std::chrono::steady_clock::now();
+    once();
+    const double took = bench::micros_since(start);
     if (i < 0) continue;  // warming up
     bare.micros.push_back(alone);
-    runs.micros.push_back(ran);
-    creates.micros.push_back(made);
-    execs.micros.push_back(commanded);
+    ours.micros.push_back(took);
   }
+  in_pause();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc != 5) return 2;
+  const Pace pace{std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4])};
+  libatoll::Host host({.parked = 64, .libexec = argv[1]});
+  const libatoll::Settings native{.driver = "native"};
+  bench::Series runs{"run_us", {}}, creates{"create_us", {}}, execs{"exec_us", {}},
+      bare{"bare_us", {}};
+
+  measure(pace, runs, bare, [&] { check(host.run({.argv = {"/bin/true"}}, native)); });
+  std::list<libatoll::Sandbox> boxes;
+  measure(pace, creates, bare, [&] { boxes.emplace_back(native, host); }, [&] { boxes.clear(); });
+  libatoll::Sandbox box(native, host);
+  measure(pace, execs, bare, [&] { check(box.run({"/bin/true"})); });
   bench::print({runs, creates, execs, bare});
   return 0;
 } catch (const libatoll::Error& error) {

@@ -75,6 +75,8 @@ EngineThread::~EngineThread() {
   }
   static_cast<void>(
       call<void>([](Engine& engine) { return engine.shut_down(Ending::end_sandboxes); }));
+  // Those that were made ahead.
+  static_cast<void>(call<void>([this](Engine&) { return impl_->launcher->end_all(); }));
   impl_->loop->stop();
   impl_->thread.join();
   // What was told to stop comes to its end while everything that it uses is still there.

@@ -179,6 +179,12 @@ std::string unified_base(const std::string& top) {
   return own;
 }
 
+// On v1 it is enough that one tree tells whether a sandbox lives: each group costs, those of memory
+// most, and more the more of them there are.
+bool has_agent(CgroupVersion version, const CgroupTree& tree) {
+  return version == CgroupVersion::v2 || (tree.roles & kRolePids) != 0;
+}
+
 void unthrottle(int group, CgroupVersion version, int depth = 0) {
   if (version == CgroupVersion::v1) {
     static_cast<void>(os::write_value(group, "cpu.cfs_quota_us", "-1"));
@@ -303,8 +309,11 @@ void CgroupSlice::remove_abandoned() {
           info.st_mtime > long_ago) {
         continue;
       }
-      if (auto group = open_directory(tree.slice.get(), name); group && !has_members(*group))
-        static_cast<void>(remove_group(tree.slice.get(), name, Micros(0)));
+      const bool is_alive = std::ranges::any_of(trees_, [&](const CgroupTree& any) {
+        const auto group = open_directory(any.slice.get(), name);
+        return group && has_members(*group);
+      });
+      if (!is_alive) static_cast<void>(remove_group(tree.slice.get(), name, Micros(0)));
     }
   }
 }
@@ -323,6 +332,10 @@ Result<BoxCgroups> BoxCgroups::create(CgroupSlice& slice, const std::string& id,
 Result<> BoxCgroups::make(uid_t owner) {
   for (const auto& tree : slice_->trees()) {
     TRY(auto group, make_group(tree.slice.get(), id_));
+    if (!has_agent(version_, tree)) {
+      work_.push_back({tree.roles, std::move(group)});
+      continue;
+    }
     TRY(auto join, os::open_at(group.get(), join_file(version_), O_WRONLY));
     joins_.push_back(std::move(join));
     if (version_ == CgroupVersion::v2) {
@@ -377,8 +390,12 @@ const CgroupTree* BoxCgroups::find_tree(uint8_t role) const {
   return found == trees.end() ? nullptr : &*found;
 }
 
+std::string BoxCgroups::work_in(const CgroupTree& tree) const {
+  return has_agent(version_, tree) ? id_ + "/" + kWork : id_;
+}
+
 Result<Fd> BoxCgroups::open_work(const CgroupTree& tree) const {
-  return os::open_at(tree.slice.get(), id_ + "/" + kWork, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  return os::open_at(tree.slice.get(), work_in(tree), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 }
 
 Result<> BoxCgroups::set(uint8_t role, const std::string& file, const std::string& value,
@@ -388,7 +405,7 @@ Result<> BoxCgroups::set(uint8_t role, const std::string& file, const std::strin
     if (optional) return {};
     return Error(Code::unsupported, "no cgroup controller of this host has " + file);
   }
-  auto written = os::write_value(tree->slice.get(), id_ + "/" + kWork + "/" + file, value);
+  auto written = os::write_value(tree->slice.get(), work_in(*tree) + "/" + file, value);
   if (!written && optional && written.error().os_errno() == ENOENT) return {};
   return written;
 }
@@ -472,7 +489,7 @@ bool BoxCgroups::remove_quickly(const CgroupTree& tree) const {
   const auto gone = [&](const std::string& group) {
     return unlinkat(tree.slice.get(), group.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
   };
-  return gone(id_ + "/" + kWork) && (version_ == CgroupVersion::v1 || gone(id_ + "/" + kAgent)) &&
+  return gone(work_in(tree)) && (version_ == CgroupVersion::v1 || gone(id_ + "/" + kAgent)) &&
          gone(id_);
 }
 

@@ -4,7 +4,8 @@
 //   <slice>/<id>/work          limits and freezer
 //   <slice>/<id>/work/exec-N   one per command, made by the agent: usage, and a sure end
 //
-// So a pause, an OOM or a fork bomb never touches the agent.
+// So a pause, an OOM or a fork bomb never touches the agent. On v1 that is the tree of pids; in the
+// others <id> is `work` itself, and the agent stays where its launcher is.
 //
 // The launcher owns <id>, <id>/work and every limit in them. The agent is given `work` open and
 // owns only the directory, so that it can make groups below but not change what bounds them.
@@ -127,6 +128,7 @@ class BoxCgroups final {
  private:
   Result<> make(uid_t owner);
   const CgroupTree* find_tree(uint8_t role) const;
+  std::string work_in(const CgroupTree& tree) const;
   Result<Fd> open_work(const CgroupTree& tree) const;
   Result<> set(uint8_t role, const std::string& file, const std::string& value, bool optional);
   // If nobody is in them.

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/text.h"
@@ -169,7 +170,10 @@ void BoxMaker::adopt(const Record& record) {
 
 Result<> BoxMaker::release(const std::string& id, IdRange& ids) {
   processors_.give_back(id);
-  if (ids.lock) slots_.erase(ids.slot);
+  if (ids.lock) {
+    slots_.erase(ids.slot);
+    first_free_ = std::min(first_free_, ids.slot);
+  }
   ids.lock.close();
   return pool_.remove(id);
 }
@@ -238,8 +242,9 @@ Result<std::unique_ptr<BoxInMaking>> BoxMaker::begin(BoxOrder order) {
   launch.outer_user = geteuid();
   launch.outer_group = getegid();
   if (authority == Authority::root) {
-    uint32_t hint = 0;
+    uint32_t hint = first_free_;
     while (slots_.contains(hint)) ++hint;
+    first_free_ = hint;
     TRY(making.box.ids, take_id_range(id_directory_, hint));
     if (!without_.has(Layer::user_namespace)) {
       const uint32_t base = making.box.ids.base();

@@ -105,6 +105,7 @@ class BoxMaker final {
   HostView host_;
   Micros looked_at_{};
   std::set<uint32_t> slots_;
+  uint32_t first_free_ = 0;  // below it every slot is taken
 };
 
 }  // namespace atl::native
