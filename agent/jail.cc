@@ -120,7 +120,7 @@ Result<Jail> Jail::create_plain(native::AgentConfig config, native::BoxFacts fac
     jail.filter_ = native::subprocess_filter();
     jail.limits_.push_back({RLIMIT_CORE, {0, 0}});
     const rlim_t files = jail.config_.open_files > 0 ? jail.config_.open_files : kMostOpenFiles;
-    jail.limits_.push_back({RLIMIT_NOFILE, {files, files}});
+    jail.add_limit(RLIMIT_NOFILE, files);
     jail.drop_capabilities_ = has_capabilities();
   }
   if (const rlim_t memory = jail.config_.memory_bytes; memory > 0) {
@@ -129,6 +129,12 @@ Result<Jail> Jail::create_plain(native::AgentConfig config, native::BoxFacts fac
     jail.limits_.push_back({RLIMIT_DATA, {memory, memory}});
   }
   return jail;
+}
+
+void Jail::add_limit(int resource, rlim_t value) {
+  rlimit own{};
+  if (getrlimit(resource, &own) == 0) value = std::min(value, own.rlim_max);
+  limits_.push_back({resource, {value, value}});
 }
 
 Result<Jail> Jail::create_box(native::AgentConfig config, native::BoxFacts facts) {
@@ -170,8 +176,7 @@ Result<Jail> Jail::create_box(native::AgentConfig config, native::BoxFacts facts
     jail.filter_ = native::no_clone3_filter();
   }
   if (!jail.facts_.without.has(native::Layer::rlimits)) {
-    for (const auto& limit : jail.facts_.rlimits)
-      jail.limits_.push_back({limit.resource, {limit.value, limit.value}});
+    for (const auto& limit : jail.facts_.rlimits) jail.add_limit(limit.resource, limit.value);
   }
   return jail;
 }

@@ -55,6 +55,8 @@ class Jail final {
        std::string temporary);
   static Result<Jail> create_plain(native::AgentConfig config, native::BoxFacts facts);
   static Result<Jail> create_box(native::AgentConfig config, native::BoxFacts facts);
+  // Or what we have ourselves, if that is less: nobody can give more.
+  void add_limit(int resource, rlim_t value);
 
   native::AgentConfig config_;
   native::BoxFacts facts_;

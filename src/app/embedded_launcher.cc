@@ -24,11 +24,11 @@ std::string run_base() {
 }  // namespace
 
 Result<std::unique_ptr<native::LauncherClient>> open_embedded_launcher(
-    const asio::any_io_executor& executor, std::string libexec) {
+    const asio::any_io_executor& executor, std::string libexec, bool is_silent) {
   const std::string base = run_base();
   if (mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) return os_error("making", base);
-  return native::LauncherClient::embedded(executor,
-                                          {.base_directory = base, .libexec = std::move(libexec)});
+  return native::LauncherClient::embedded(
+      executor, {.base_directory = base, .libexec = std::move(libexec), .is_silent = is_silent});
 }
 
 }  // namespace atl::app

@@ -14,6 +14,6 @@ namespace atl::app {
 
 // Its directory is in $XDG_RUNTIME_DIR/atoll, or in /tmp/atoll-UID.
 Result<std::unique_ptr<native::LauncherClient>> open_embedded_launcher(
-    const asio::any_io_executor& executor, std::string libexec);
+    const asio::any_io_executor& executor, std::string libexec, bool is_silent = false);
 
 }  // namespace atl::app

@@ -28,9 +28,12 @@ namespace {
 
 using api::v1::WireExec;
 
+constexpr size_t kKeptMiB = api::v1::kDefaultKeep >> 20;
 // Of one request to a daemon.
 constexpr size_t kAtATime = 1000;
 constexpr size_t kBytesAtATime = 4 << 20;
+// Of one input: a request holds it, coded.
+constexpr size_t kLongestInput = 16 << 20;
 constexpr int64_t kMostJobs = 256;
 constexpr int64_t kMostRetries = 9;
 
@@ -84,6 +87,21 @@ Result<std::string> read_inputs(const Args& args) {
         .with_hint("for example: seq 10 | atoll map -- echo {}");
   }
   return os::read_open_file(STDIN_FILENO, kMostInputBytes);
+}
+
+// What no run could be given is refused before the first one.
+Result<> check_inputs(const Asked& asked) {
+  for (size_t i = 0; i < asked.inputs.size(); ++i) {
+    const std::string& input = asked.inputs[i];
+    const auto refuse = [&](std::string_view why) {
+      return usage_error(fmt::format("input {}: {}", i + 1, why));
+    };
+    if (input.size() > kLongestInput)
+      return refuse(fmt::format("it is longer than {} MiB", kLongestInput >> 20));
+    if (!asked.by_stdin && !is_utf8(input))
+      return refuse("it is not UTF-8").with_hint("give it to the command's stdin: --stdin");
+  }
+  return {};
 }
 
 // How a run went, as the API tells it, with the input that it was for.
@@ -145,6 +163,7 @@ class Teller final {
     const std::string err = bytes_at(run, "stderr");
     if (!err.empty()) TRY_OK(os::write_all(STDERR_FILENO, err));
     if (is_quiet_) return {};
+    const json::Value& cut = at(run, "truncated");
     const std::string which = fmt::format("input {} '{}'", index + 1, shortened(inputs_[index]));
     if (!at(run, "problem").is_null()) {
       tell(fmt::format("atoll: {}: {}", which, to_printable(text_at(run, "problem.detail"))));
@@ -153,6 +172,8 @@ class Teller final {
       tell(fmt::format("atoll: {}: exit code {}{}", which, exit_code_of(facts),
                        why.empty() ? "" : ", " + why));
     }
+    if (cut.is_bool() && cut.as_bool())
+      tell(fmt::format("atoll: {}: its output was cut after {} MiB", which, kKeptMiB));
     return {};
   }
 
@@ -201,6 +222,7 @@ Result<WireExec> exec_for(const Context& context, const Asked& asked, size_t ind
       to_wire(asked.by_stdin ? command : fill_in(command, input, index + 1), asked.exec));
   if (asked.by_stdin) exec.stdin_b64 = to_base64(input);
   if (context.args.has("no-warm")) exec.warm = false;
+  exec.max_output_bytes = api::v1::kDefaultKeep;
   return exec;
 }
 
@@ -301,11 +323,14 @@ Result<int> map(Context& context) {
   TRY(asked.jobs, count_from(args, "jobs", 1, kMostJobs, asked.jobs));
   TRY(asked.retries, count_from(args, "retry", 0, kMostRetries, asked.retries));
   asked.by_stdin = args.has("stdin");
+  if (args.has("interactive"))
+    return usage_error("-i: stdin has the inputs").with_hint("--stdin gives each command its own");
   if (asked.sandbox.request.name)
     return usage_error("--name: each input has a sandbox of its own, and one name is not enough");
   TRY(const std::string text, read_inputs(args));
   TRY(asked.inputs, split_inputs(text, args.has("null") ? '\0' : '\n'));
   if (asked.inputs.empty()) return 0;
+  TRY_OK(check_inputs(asked));
 
   TRY(const TargetSearch search, find_target(args, find_variable));
   if (!search.found) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "app/programs.h"
 #include "core/batch.h"
@@ -15,8 +16,18 @@
 
 namespace libatoll {
 
+// Sandboxes hold it, too, and find no engine once the host is gone.
 struct Host::Impl {
   std::unique_ptr<EngineThread> engine;
+
+  EngineThread& here() const {
+    if (!engine) throw Error("unavailable", "the host of this sandbox is gone", "");
+    if (!engine->is_here()) {
+      throw Error("conflict", "this process was forked from the one that has the host",
+                  "make a libatoll::Host after fork()");
+    }
+    return *engine;
+  }
 };
 
 namespace {
@@ -43,9 +54,6 @@ T must(Result<T> result) {
 
 template <typename T>
 T call(EngineThread& engine, std::function<Task<T>(Engine&)> make) {
-  if (!engine.is_here())
-    throw Error("conflict", "this process was forked from the one that has the host",
-                "make a libatoll::Host after fork()");
   return must(engine.call<T>(std::move(make)));
 }
 
@@ -83,11 +91,21 @@ Result<CreateRequest> to_request(const Settings& settings) {
   request.driver = settings.driver;
   request.env = settings.env;
   request.warm = settings.warm;
+  if (!settings.min_isolation.empty()) {
+    request.min_isolation = atl::json::find_enum<atl::Isolation>(settings.min_isolation);
+    if (!request.min_isolation) {
+      return atl::Error(atl::Code::invalid_argument, "min_isolation: there is no such level")
+          .with_hint("none, process, container, sentry, vm");
+    }
+  }
   auto& resources = request.resources;
-  if (settings.memory_mb > 0) resources.memory_mb = static_cast<int64_t>(settings.memory_mb);
-  if (settings.disk_mb > 0) resources.disk_mb = static_cast<int64_t>(settings.disk_mb);
-  if (settings.cpus > 0) resources.cpu = settings.cpus;
-  if (settings.pids > 0) resources.pids = settings.pids;
+  const auto whole = [](size_t count) {
+    return static_cast<int64_t>(std::min<size_t>(count, std::numeric_limits<int64_t>::max()));
+  };
+  if (settings.memory_mb != 0) resources.memory_mb = whole(settings.memory_mb);
+  if (settings.disk_mb != 0) resources.disk_mb = whole(settings.disk_mb);
+  if (settings.cpus != 0) resources.cpu = settings.cpus;
+  if (settings.pids != 0) resources.pids = settings.pids;
   for (const auto& directory : settings.directories) {
     TRY(auto opened, open_directory(directory));
     request.mounts.push_back(std::move(opened));
@@ -120,6 +138,13 @@ Outcome to_outcome(ExecResult result) {
           .peak_memory_bytes = status.usage.peak_memory_bytes};
 }
 
+Outcome to_outcome(RunResult result) {
+  Outcome outcome = to_outcome(std::move(result.exec));
+  outcome.driver = std::move(result.driver);
+  outcome.isolation = atl::json::name_of(result.isolation);
+  return outcome;
+}
+
 // What run_all() is asked for, and what came of it.
 class Batch final : public atl::BatchRuns {
  public:
@@ -136,10 +161,11 @@ class Batch final : public atl::BatchRuns {
   }
   Task<> take(size_t index, int /*attempts*/, Result<RunResult> result) override {
     if (result) {
-      outcomes_[index] = to_outcome(std::move(result->exec));
+      outcomes_[index] = to_outcome(*std::move(result));
     } else {
       outcomes_[index].exit_code = 125;
       outcomes_[index].reason = "infra";
+      outcomes_[index].code = atl::to_string(result.error().code());
       outcomes_[index].err = result.error().message();
     }
     co_return Result<>();
@@ -160,10 +186,11 @@ Task<ExecResult> execute(Engine& engine, std::string id, ExecRequest exec, std::
   co_return co_await exec_collect(*guest, std::move(completed), std::move(input), keep);
 }
 
-Task<> write_file(Engine& engine, std::string id, std::string path, std::string bytes) {
+Task<> write_file(Engine& engine, std::string id, std::string path, std::string bytes,
+                  unsigned mode) {
   CO_TRY(const auto guest, engine.guest({}, id));
   CO_TRY(const auto writer,
-         co_await guest->open_write(std::move(path), 0644, atl::Parents::create));
+         co_await guest->open_write(std::move(path), mode, atl::Parents::create));
   CO_TRY_OK(co_await writer->write(std::move(bytes)));
   CO_TRY_OK(co_await writer->commit());
   co_return Result<>();
@@ -188,9 +215,9 @@ Task<std::string> read_file(Engine& engine, std::string id, std::string path, si
 }  // namespace
 
 Host::Host(const Options& options)
-    : impl_(std::make_unique<Impl>(must(EngineThread::create(
+    : impl_(std::make_shared<Impl>(must(EngineThread::create(
           {.libexec = find_libexec(options.libexec), .most_parked = options.parked})))) {}
-Host::~Host() = default;
+Host::~Host() { impl_->engine.reset(); }
 
 Host& Host::shared() {
   static Host host;
@@ -199,50 +226,82 @@ Host& Host::shared() {
 
 Outcome Host::run(const Command& command, const Settings& settings) {
   auto request = must(to_request(settings));
-  auto result = call<RunResult>(*impl_->engine, [&](Engine& engine) {
+  return to_outcome(call<RunResult>(impl_->here(), [&](Engine& engine) {
     return engine.run({}, std::move(request), to_exec(command), command.input, command.keep);
-  });
-  return to_outcome(std::move(result.exec));
+  }));
 }
 
 std::vector<Outcome> Host::run_all(std::vector<Command> commands, std::size_t at_once,
                                    const Settings& settings) {
   if (commands.empty()) return {};
   const auto batch = std::make_shared<Batch>(std::move(commands), settings);
-  call<void>(*impl_->engine, [&](Engine& engine) {
+  call<void>(impl_->here(), [&](Engine& engine) {
     return run_batch(engine, {}, batch, {.at_once = std::clamp<size_t>(at_once, 1, kMostAtOnce)},
                      std::make_shared<atl::BatchStop>());
   });
   return std::move(*batch).outcomes();
 }
 
-Sandbox::Sandbox(const Settings& settings, Host& host) : host_(&host) {
+Sandbox::Sandbox(const Settings& settings, Host& host) : host_(host.impl_) {
   auto request = must(to_request(settings));
-  id_ = call<atl::SandboxView>(*host_->impl_->engine, [&](Engine& engine) {
-          return engine.create({}, std::move(request), std::nullopt);
-        }).id;
+  auto view = call<atl::SandboxView>(host_->here(), [&](Engine& engine) {
+    return engine.create({}, std::move(request), std::nullopt);
+  });
+  id_ = std::move(view.id);
+  driver_ = std::move(view.driver);
+  isolation_ = atl::json::name_of(view.isolation);
 }
 
-Sandbox::~Sandbox() {
-  auto& engine = *host_->impl_->engine;
-  if (id_.empty() || !engine.is_here()) return;
-  static_cast<void>(engine.call<void>([&](Engine& on) { return on.destroy({}, id_); }));
+Sandbox::~Sandbox() { end(); }
+
+Sandbox::Sandbox(Sandbox&& other) noexcept
+    : host_(other.host_),
+      id_(std::exchange(other.id_, {})),
+      driver_(std::exchange(other.driver_, {})),
+      isolation_(std::exchange(other.isolation_, {})) {}
+
+Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
+  if (this == &other) return *this;
+  end();
+  host_ = other.host_;
+  id_ = std::exchange(other.id_, {});
+  driver_ = std::exchange(other.driver_, {});
+  isolation_ = std::exchange(other.isolation_, {});
+  return *this;
+}
+
+void Sandbox::end() noexcept {
+  const auto& engine = host_->engine;
+  if (id_.empty() || !engine || !engine->is_here()) return;
+  static_cast<void>(engine->call<void>([&](Engine& on) { return on.destroy({}, id_); }));
+  id_.clear();
+}
+
+const std::string& Sandbox::own_id() const {
+  if (id_.empty()) throw Error("conflict", "this sandbox was moved from", "");
+  return id_;
 }
 
 Outcome Sandbox::run(const Command& command) {
-  return to_outcome(call<ExecResult>(*host_->impl_->engine, [&](Engine& engine) {
-    return execute(engine, id_, to_exec(command), command.input, command.keep);
+  const std::string& id = own_id();
+  Outcome outcome = to_outcome(call<ExecResult>(host_->here(), [&](Engine& engine) {
+    return execute(engine, id, to_exec(command), command.input, command.keep);
   }));
+  outcome.driver = driver_;
+  outcome.isolation = isolation_;
+  return outcome;
 }
 
-void Sandbox::write(const std::string& path, const std::string& bytes) {
-  call<void>(*host_->impl_->engine,
-             [&](Engine& engine) { return write_file(engine, id_, path, bytes); });
+void Sandbox::write(const std::string& path, const std::string& bytes, unsigned mode) {
+  const std::string& id = own_id();
+  call<void>(host_->here(),
+             [&](Engine& engine) { return write_file(engine, id, path, bytes, mode); });
 }
 
 std::string Sandbox::read(const std::string& path, std::size_t most) {
-  return call<std::string>(*host_->impl_->engine,
-                           [&](Engine& engine) { return read_file(engine, id_, path, most); });
+  const std::string& id = own_id();
+  return call<std::string>(host_->here(),
+                           [&](Engine& engine) { return read_file(engine, id, path, most); });
 }
 
 }  // namespace libatoll

@@ -7,11 +7,12 @@
 //   std::cout << done.out;  // 42
 //
 // A Host makes sandboxes ahead and ends them all when it goes; whoever names none shares one that
-// lives as long as the program. Nothing of it outlives the program, however that ends.
+// lives until the program's end. Nothing of it outlives the program, however that ends.
 //
 // Calls return when they are done, and may come from any thread. What cannot be done throws Error.
 // A command that fails is no error: its Outcome says how it ended. After fork() the child has no
-// Host: make one there, or exec.
+// Host: make one of its own there (the shared one is the parent's), or exec. It says nothing on
+// stderr unless $ATOLL_LOG asks for it.
 //
 // Build with -latoll. The programs that make sandboxes are installed with the library; a library
 // elsewhere finds them by $ATOLL_LIBEXEC. (The namespace is not called atoll, because the C library
@@ -24,6 +25,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,13 +56,23 @@ struct Command {
   bool warm = true;  // an interpreter that is running already may serve it
 };
 
+// The arguments of a command, as in run({"ls", "-l"}).
+template <std::size_t N>
+using Words = const std::string_view (&)[N];
+template <std::size_t N>
+Command to_command(Words<N> argv) {
+  return Command{.argv = std::vector<std::string>(argv, argv + N)};
+}
+
 struct Outcome {
   int exit_code = 0;
   int signal = 0;
   std::string reason;  // "exited", "signaled", "timeout", "oom", "killed", "policy", "infra"
   std::string out, err;
+  std::string code;        // of run_all, with "infra": as in Error; `err` is the message
   bool truncated = false;  // a stream was longer than `keep`
   bool warm = false;
+  std::string driver, isolation;  // what it ran on
   std::chrono::microseconds duration{0}, cpu{0};
   std::size_t peak_memory_bytes = 0;
 
@@ -78,13 +90,15 @@ struct Directory {
 
 // What a sandbox is like. Zero and "" are the defaults of the driver.
 struct Settings {
-  std::string driver = {};  // "" = the first that is strong enough
+  std::string driver = {};         // "" = the first that is strong enough
+  std::string min_isolation = {};  // the weakest allowed: "process", "container", "sentry", "vm"
   std::map<std::string, std::string> env = {};
   std::size_t memory_mb = 0, disk_mb = 0;
   double cpus = 0;
   int pids = 0;
   std::vector<Directory> directories = {};
-  std::string warm = {};  // of a Sandbox: "python3" or "node" waits for the first command
+  // Of a Sandbox: "python3" or "node" waits for the first command. Runs find one by themselves.
+  std::string warm = {};
 };
 
 class Host final {
@@ -95,13 +109,18 @@ class Host final {
   };
   Host() : Host(Options{}) {}
   explicit Host(const Options& options);
-  // Ends what is left. No call may be under way.
+  // Ends what is left: sandboxes that are still in scope throw from then on. No call may be under
+  // way.
   ~Host();
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
   // One command in a sandbox of its own that is gone afterwards.
   Outcome run(const Command& command, const Settings& settings = {});
+  template <std::size_t N>
+  Outcome run(Words<N> argv, const Settings& settings = {}) {
+    return run(to_command(argv), settings);
+  }
   // Many of them, `at_once` at a time (256 at most); in the order in which they were given. One
   // that could not be run has the reason "infra" and says why in `err`.
   std::vector<Outcome> run_all(std::vector<Command> commands, std::size_t at_once = 8,
@@ -113,7 +132,7 @@ class Host final {
  private:
   friend class Sandbox;
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
 };
 
 // One that stays until it goes out of scope.
@@ -121,22 +140,30 @@ class Sandbox final {
  public:
   explicit Sandbox(const Settings& settings = {}, Host& host = Host::shared());
   ~Sandbox();
-  Sandbox(Sandbox&& other) noexcept
-      : host_(other.host_), id_(std::exchange(other.id_, std::string())) {}
-  Sandbox& operator=(Sandbox&&) = delete;
+  Sandbox(Sandbox&& other) noexcept;
+  Sandbox& operator=(Sandbox&& other) noexcept;
 
   const std::string& id() const { return id_; }
+  const std::string& driver() const { return driver_; }
+  const std::string& isolation() const { return isolation_; }
   Outcome run(const Command& command);
-  Outcome run(std::vector<std::string> argv) { return run(Command{.argv = std::move(argv)}); }
+  template <std::size_t N>
+  Outcome run(Words<N> argv) {
+    return run(to_command(argv));
+  }
   // Paths are relative to the workspace; missing directories are made. A file is there when all of
   // it has come.
-  void write(const std::string& path, const std::string& bytes);
+  void write(const std::string& path, const std::string& bytes, unsigned mode = 0644);
   // Not more than `most` bytes: a longer file is an error.
   std::string read(const std::string& path, std::size_t most = 256 << 20);
 
  private:
-  Host* host_;
+  void end() noexcept;
+  const std::string& own_id() const;
+
+  std::shared_ptr<Host::Impl> host_;
   std::string id_;  // "" = moved from
+  std::string driver_, isolation_;
 };
 
 }  // namespace libatoll

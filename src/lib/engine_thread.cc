@@ -1,8 +1,10 @@
 #include "lib/engine_thread.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include <system_error>
 #include <thread>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -14,6 +16,7 @@
 #include "base/run_task.h"
 #include "native/launcher_client.h"
 #include "store/memory_store.h"
+#include "telemetry/log.h"
 #include "telemetry/metrics.h"
 
 namespace libatoll {
@@ -49,8 +52,11 @@ struct EngineThread::Impl {
 EngineThread::EngineThread(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<EngineThread>> EngineThread::create(const Options& options) {
+  // Stderr is the program's.
+  const bool is_silent = getenv("ATOLL_LOG") == nullptr;
+  if (is_silent) telemetry::set_level(telemetry::Level::off);
   auto loop = std::make_unique<asio::io_context>();
-  TRY(auto launcher, app::open_embedded_launcher(loop->get_executor(), options.libexec));
+  TRY(auto launcher, app::open_embedded_launcher(loop->get_executor(), options.libexec, is_silent));
   auto impl = std::make_unique<Impl>(std::move(loop), std::move(launcher), options.most_parked);
   TRY_OK(run_task(*impl->loop, impl->engine.recover()));
 
@@ -58,12 +64,18 @@ Result<std::unique_ptr<EngineThread>> EngineThread::create(const Options& option
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  impl->thread = std::thread([loop = impl->loop.get()] {
-    const auto guard = asio::make_work_guard(*loop);
-    loop->restart();
-    loop->run();
-  });
+  Result<> started;
+  try {
+    impl->thread = std::thread([loop = impl->loop.get()] {
+      const auto guard = asio::make_work_guard(*loop);
+      loop->restart();
+      loop->run();
+    });
+  } catch (const std::system_error& failure) {
+    started = os_error_from(failure.code().value(), "starting a thread");
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  TRY_OK(started);
   return std::unique_ptr<EngineThread>(new EngineThread(std::move(impl)));
 }
 

@@ -332,12 +332,14 @@ Result<BoxCgroups> BoxCgroups::create(CgroupSlice& slice, const std::string& id,
 Result<> BoxCgroups::make(uid_t owner) {
   for (const auto& tree : slice_->trees()) {
     TRY(auto group, make_group(tree.slice.get(), id_));
+    TRY(auto join, os::open_at(group.get(), join_file(version_), O_WRONLY));
+    joins_.push_back(std::move(join));
     if (!has_agent(version_, tree)) {
+      TRY(auto leave, os::open_at(tree.slice.get(), join_file(version_), O_WRONLY));
+      leaves_.push_back(std::move(leave));
       work_.push_back({tree.roles, std::move(group)});
       continue;
     }
-    TRY(auto join, os::open_at(group.get(), join_file(version_), O_WRONLY));
-    joins_.push_back(std::move(join));
     if (version_ == CgroupVersion::v2) {
       TRY(auto agent, make_group(group.get(), kAgent));
       TRY(auto second, os::open_at(agent.get(), "cgroup.procs", O_WRONLY));
@@ -364,6 +366,7 @@ BoxCgroups BoxCgroups::find(const CgroupSlice& slice, const std::string& id) {
 
 Result<> BoxCgroups::finish(uid_t owner, const CgroupLimits& limits) {
   joins_.clear();
+  leaves_.clear();
   hand_down_.close();
   for (const auto& work : work_) {
     const int directory = work.directory.get();
@@ -496,6 +499,7 @@ bool BoxCgroups::remove_quickly(const CgroupTree& tree) const {
 Result<> BoxCgroups::remove() {
   if (id_.empty()) return {};
   joins_.clear();
+  leaves_.clear();
   hand_down_.close();
   work_.clear();
   const Micros give_up = system_clock().boot() + kPatience;

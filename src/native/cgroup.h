@@ -5,7 +5,7 @@
 //   <slice>/<id>/work/exec-N   one per command, made by the agent: usage, and a sure end
 //
 // So a pause, an OOM or a fork bomb never touches the agent. On v1 that is the tree of pids; in the
-// others <id> is `work` itself, and the agent stays where its launcher is.
+// others <id> is `work` itself, and the agent is in the slice.
 //
 // The launcher owns <id>, <id>/work and every limit in them. The agent is given `work` open and
 // owns only the directory, so that it can make groups below but not change what bounds them.
@@ -108,6 +108,8 @@ class BoxCgroups final {
   // Files for the child to write "0" into, in this order; on v2 it makes its cgroup namespace
   // between the first and the second, and then hands the controllers down.
   const std::vector<Fd>& joins() const { return joins_; }
+  // And on v1, once it has its cgroup namespace, into these.
+  const std::vector<Fd>& leaves() const { return leaves_; }
   const Fd& hand_down() const { return hand_down_; }
   struct Work {
     uint8_t roles = 0;
@@ -138,7 +140,7 @@ class BoxCgroups final {
   CgroupVersion version_ = CgroupVersion::none;
   std::string id_;
   std::vector<Work> work_;
-  std::vector<Fd> joins_;
+  std::vector<Fd> joins_, leaves_;
   Fd hand_down_;
 };
 

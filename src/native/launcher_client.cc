@@ -50,6 +50,7 @@ struct Pending {
 };
 
 // Starts atoll-launcher with `descriptors` as 3, 4, …, and its messages going to `log`.
+// In a session of its own: a terminal's Ctrl-C is for us, and the launcher clears away after us.
 Result<pid_t> spawn_launcher(const std::string& program, std::vector<std::string> arguments,
                              const std::vector<int>& descriptors, int log) {
   posix_spawn_file_actions_t actions;
@@ -74,9 +75,13 @@ Result<pid_t> spawn_launcher(const std::string& program, std::vector<std::string
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   char* no_environment[] = {nullptr};
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   pid_t pid = 0;
   const int failure =
-      posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), no_environment);
+      posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), no_environment);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failure != 0) {
     return os_error_from(failure, "starting", program)
@@ -103,6 +108,7 @@ struct LauncherClient::Impl : std::enable_shared_from_this<LauncherClient::Impl>
 
   asio::any_io_executor executor;
   bool is_embedded = false;
+  bool is_silent = false;  // the embedded launcher has nobody to tell
   std::string libexec;
   uid_t uid = 0;
   gid_t gid = 0;
@@ -153,6 +159,7 @@ Result<std::unique_ptr<LauncherClient>> LauncherClient::embedded(asio::any_io_ex
                                                                  EmbeddedLauncher options) {
   auto impl = std::make_shared<Impl>(std::move(executor));
   impl->is_embedded = true;
+  impl->is_silent = options.is_silent;
   impl->libexec = std::move(options.libexec);
   if (mkdir(options.base_directory.c_str(), 0711) != 0 && errno != EEXIST) {
     return os_error("making", options.base_directory);
@@ -203,8 +210,13 @@ Result<Fd> LauncherClient::Impl::connect_or_start() {
     if (launcher != 0)
       return gone();  // its sandboxes are gone with it; there is nothing to go on with
     TRY(auto ends, os::socket_pair(os::SocketKind::packets));
-    TRY(launcher, spawn_launcher(libexec + "/atoll-launcher", {"atoll-launcher", "--embedded"},
-                                 {run_directory.get(), ends.second.get()}, 2));
+    Fd nobody;
+    if (is_silent) {
+      TRY(nobody, os::open_at(AT_FDCWD, "/dev/null", O_WRONLY));
+    }
+    TRY(launcher,
+        spawn_launcher(libexec + "/atoll-launcher", {"atoll-launcher", "--embedded"},
+                       {run_directory.get(), ends.second.get()}, is_silent ? nobody.get() : 2));
     return std::move(ends.first);
   }
   auto there = os::connect_at(run_directory.get(), kLauncherSocket, os::SocketKind::packets);

@@ -30,6 +30,7 @@ struct EmbeddedLauncher {
   // Each run takes a locked directory of its own in here and removes what killed runs have left.
   std::string base_directory;
   std::string libexec;
+  bool is_silent = false;  // otherwise what it has to say goes to stderr
 };
 
 class LauncherClient final {

@@ -152,11 +152,23 @@ class Embedded(unittest.TestCase):
     def test_ctrl_c_ends_the_program(self):
         environment = clean_environment()
         run = subprocess.Popen([ATOLL, "run", "--", "sh", "-c", "trap 'exit 9' INT; echo up; while :; do sleep 0.1; done"],
-                               stdout=subprocess.PIPE, env=environment)
+                               stdout=subprocess.PIPE, env=environment, start_new_session=True)
         self.assertEqual(run.stdout.readline(), b"up\n")
-        run.send_signal(signal.SIGINT)
+        os.killpg(run.pid, signal.SIGINT)  # as a terminal does
         self.assertEqual(run.wait(timeout=20), 9)
         run.stdout.close()
+
+    def test_ctrl_c_of_a_program_that_dies_of_it_leaves_nothing(self):
+        with tempfile.NamedTemporaryFile() as inputs:
+            inputs.write(b"1\n2\n3\n")
+            inputs.flush()
+            run = subprocess.Popen([ATOLL, "map", "-a", inputs.name, "--", "sleep", "600"], stderr=subprocess.DEVNULL,
+                                   env=clean_environment(), start_new_session=True)
+            agents = lambda: [pid for name, pid in census(RUNTIME)["processes"] if name == "atoll-agent"]
+            wait_until(lambda: len(agents()) == 3, "all of them run")
+            os.killpg(run.pid, signal.SIGINT)
+            run.wait(timeout=20)
+        wait_until(lambda: census(RUNTIME) == NOTHING and not os.listdir(os.path.join(RUNTIME, "atoll")), "nothing is left")
 
     def test_on_a_terminal_one_line_tells_what_it_cost(self):
         leader, follower = pty.openpty()

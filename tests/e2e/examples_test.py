@@ -10,7 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRODUCTS = pathlib.Path(os.environ["ATOLL_BIN"]).resolve().parents[1]
-COMPILER = next((name for name in ("clang++-19", "clang++", "g++") if shutil.which(name)), "c++")
+COMPILERS = [name for name in ("clang++-19", "g++") if shutil.which(name)]
 QUOTED = re.compile(r"```cpp\n(#include.*?)```", re.DOTALL)
 
 
@@ -28,9 +28,14 @@ class Examples(unittest.TestCase):
 
     def compile(self, source):
         program = self.place / source.stem
-        subprocess.run([COMPILER, "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{self.place}/include", source, "-o", program,
-                        f"-L{self.place}/lib", "-latoll", f"-Wl,-rpath,{self.place}/lib"], check=True, timeout=300)
+        self.assertTrue(COMPILERS)
+        for compiler in COMPILERS:
+            self.compile_with(compiler, source, program)
         return program
+
+    def compile_with(self, compiler, source, program):
+        subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{self.place}/include", source, "-o", program,
+                        f"-L{self.place}/lib", "-latoll", f"-Wl,-rpath,{self.place}/lib"], check=True, timeout=300)
 
     def run_it(self, program, *arguments):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ATOLL_")}

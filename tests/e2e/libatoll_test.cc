@@ -6,8 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <thread>
 
 namespace libatoll {
@@ -77,6 +80,42 @@ TEST_F(LibatollTest, HowACommandEndsIsNoError) {
   EXPECT_TRUE(long_one.truncated);
 }
 
+TEST_F(LibatollTest, ASandboxThatOutlivesItsHostThrows) {
+  auto host = std::make_unique<Host>(Host::Options{.parked = 0});
+  Sandbox box({}, *host);
+  host.reset();
+  EXPECT_EQ(error_of([&] { box.run({"true"}); }).code(), "unavailable");
+}
+
+// Older than the shared host, and destroyed after it: ending the program must not crash.
+std::optional<Sandbox> oldest;
+
+TEST_F(LibatollTest, OneInAnOldObjectIsHarmlessAtTheEnd) {
+  oldest.emplace();
+  EXPECT_TRUE(oldest->run({"true"}).ok());
+}
+
+TEST_F(LibatollTest, ItTellsWhatItRunsOnAndIsNeverWeakerThanAsked) {
+  Sandbox box({.min_isolation = "container"});
+  EXPECT_EQ(box.isolation(), "container");
+  EXPECT_EQ(box.run({"true"}).driver, box.driver());
+  EXPECT_EQ(Host::shared().run({"true"}, {.driver = "subprocess"}).isolation, "process");
+  EXPECT_EQ(error_of([] { Sandbox({.min_isolation = "vm"}); }).code(), "unavailable");
+  EXPECT_EQ(error_of([] { Sandbox({.min_isolation = "much"}); }).code(), "invalid_argument");
+}
+
+TEST_F(LibatollTest, SandboxesCanBeMovedAbout) {
+  std::vector<Sandbox> boxes;
+  for (int i = 0; i < 3; ++i) boxes.emplace_back();
+  const std::string last = boxes[2].id();
+  boxes.erase(boxes.begin());
+  EXPECT_EQ(boxes[1].id(), last);
+  boxes[1].write("script", "#!/bin/sh\necho ran\n", 0755);
+  EXPECT_EQ(boxes[1].run({"./script"}).out, "ran\n");
+  const Sandbox taken(std::move(boxes[1]));
+  EXPECT_EQ(error_of([&] { boxes[1].run({"true"}); }).code(), "conflict");
+}
+
 TEST_F(LibatollTest, ARunHasASandboxOfItsOwn) {
   const Command leave{.argv = {"sh", "-c", "ls; touch mark"}};
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Host::shared().run(leave).out, "");
@@ -106,6 +145,7 @@ TEST_F(LibatollTest, ManyRunsComeBackInOrder) {
   ASSERT_EQ(outcomes.size(), 41U);
   for (int i = 0; i < 40; ++i) EXPECT_EQ(outcomes[i].out, std::to_string(i) + "\n");
   EXPECT_EQ(outcomes[40].reason, "infra");
+  EXPECT_EQ(outcomes[40].code, "invalid_argument");
   EXPECT_NE(outcomes[40].err, "");
 }
 
@@ -145,7 +185,11 @@ TEST_F(LibatollTest, WhatCannotBeDoneSaysWhy) {
   EXPECT_EQ(error_of([] { Sandbox box({.warm = "perl"}); }).code(), "invalid_argument");
   EXPECT_EQ(error_of([] { Sandbox box({.directories = {{"/no/such/place"}}}); }).code(),
             "not_found");
-  EXPECT_EQ(error_of([] { Sandbox().run(std::vector<std::string>{}); }).code(), "invalid_argument");
+  EXPECT_EQ(error_of([] { Sandbox().run(Command{}); }).code(), "invalid_argument");
+  for (const Settings& wrong : {Settings{.cpus = -1}, Settings{.cpus = std::nan("")},
+                                Settings{.pids = -1}, Settings{.memory_mb = SIZE_MAX}}) {
+    EXPECT_EQ(error_of([&] { Sandbox box(wrong); }).code(), "invalid_argument");
+  }
   EXPECT_THAT(error_of([] { Host host({.libexec = "/nowhere"}); }).what(),
               HasSubstr("atoll-launcher"));
 }

@@ -130,6 +130,25 @@ class Map(unittest.TestCase):
                              [(0, "a", "a", 0), (1, "b", "b", 0)])
         self.both(check)
 
+    def test_much_output_is_whole_or_said_to_be_cut(self):
+        def check(run):
+            done = run("map", "--", "sh", "-c", "head -c {} /dev/zero | tr '\\0' x", stdin="200000\n")
+            self.assertEqual((len(done.stdout), done.stderr), (200000, ""))
+            done = run("map", "--", "sh", "-c", "head -c {} /dev/zero | tr '\\0' x", stdin="9000000\n")
+            self.assertEqual(len(done.stdout), 8 << 20)
+            self.assertIn("input 1 '9000000': its output was cut after 8 MiB", done.stderr)
+        self.both(check)
+
+    def test_an_input_that_no_run_can_have_is_refused_before_the_first(self):
+        def check(run):
+            done = run("map", "--", "echo", stdin="a\n\udcff\n", errors="surrogateescape")
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("input 2: it is not UTF-8", done.stderr)
+            done = run("map", "-k", "--stdin", "--", "wc", "-c", stdin="a\n\udcff\n", errors="surrogateescape")
+            self.assertEqual(done.stdout, "1\n1\n")
+            self.assertEqual(run("map", "-i", "--", "cat", stdin="a\n").returncode, 2)
+        self.both(check)
+
     def test_retries(self):
         def check(run):
             done = run("map", "--json", "--retry", "2", "--", "false", stdin="a\n")

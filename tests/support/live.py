@@ -314,10 +314,12 @@ def cgroups_of_boxes():
 
 
 def abandoned(cgroups, seconds=1):
-    """Those in which nobody lives, and not just for the moment in which a sandbox is made or removed."""
+    """Those in which nobody lives, and not just for the moment in which a sandbox is made or removed. A sandbox that lives
+    has groups with nobody in them: one tree tells."""
     deadline = time.monotonic() + seconds
     while True:
-        cgroups = {path for path in cgroups if os.path.isdir(path) and not has_members(path)}
+        alive = {os.path.basename(path) for path in cgroups_of_boxes() if has_members(path)}
+        cgroups = {path for path in cgroups if os.path.isdir(path) and os.path.basename(path) not in alive}
         if not cgroups or time.monotonic() > deadline:
             return list(cgroups)
         time.sleep(0.02)

@@ -122,12 +122,13 @@ ATOLL_IN_CHILD bool map_ourselves(const BoxLaunch& launch) {
 ATOLL_IN_CHILD bool join_cgroups(const BoxLaunch& launch) {
   const bool own_namespace = (launch.plan->namespaces & CLONE_NEWCGROUP) != 0;
   const bool v2 = launch.hand_down >= 0;
+  // The namespace's root is where we are then: the sandbox's group, with its work below.
+  const size_t here = v2 ? 0 : launch.join_count - launch.leave_count - 1;
   for (size_t i = 0; i < launch.join_count; ++i) {
     if (write(launch.joins[i], "0", 1) != 1) return false;
-    // The namespace's root is where we are now: the sandbox's group, with agent and work below.
-    if (v2 && i == 0 && own_namespace && unshare(CLONE_NEWCGROUP) != 0) return false;
+    if (i == here && own_namespace && unshare(CLONE_NEWCGROUP) != 0) return false;
   }
-  if (!v2) return !own_namespace || unshare(CLONE_NEWCGROUP) == 0;
+  if (!v2) return true;
   const size_t length = strlen(launch.hand_down_text);
   return write(launch.hand_down, launch.hand_down_text, length) == static_cast<ssize_t>(length);
 }

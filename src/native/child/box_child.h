@@ -66,6 +66,7 @@ struct BoxLaunch {
   gid_t outer_group = 0;
   const int* joins = nullptr;  // cgroup.procs, see BoxCgroups
   size_t join_count = 0;
+  size_t leave_count = 0;  // of these, the last
   int hand_down = -1;
   const char* hand_down_text = "";
   int landlock = -1;  // a ruleset without rules

@@ -324,6 +324,8 @@ Result<> BoxMaker::prepare_launch(BoxInMaking& making) {
     if (making.processors) making.joins.push_back(making.processors.get());
   }
   for (const auto& join : box.cgroups.joins()) making.joins.push_back(join.get());
+  for (const auto& leave : box.cgroups.leaves()) making.joins.push_back(leave.get());
+  launch.leave_count = box.cgroups.leaves().size();
   for (const auto& group : box.cgroups.work()) {
     making.work.push_back(group.directory.get());
     facts.work_roles.push_back(group.roles);
