@@ -17,7 +17,7 @@ TEXT
 }
 
 # Programs that only tests need: the attacks, and a launcher whose layers can be switched off one by one.
-TEST_PRODUCTS=(atoll-attack atoll-launcher-weak)
+TEST_PRODUCTS=(atoll-attack atoll-launcher-weak libatoll)
 
 PASSED=0 FAILED=0 SKIPPED=0
 TABLE=()     # the steps, for the summary
