@@ -255,7 +255,7 @@ Sandbox::Sandbox(const Settings& settings, Host& host) : host_(host.impl_) {
 Sandbox::~Sandbox() { end(); }
 
 Sandbox::Sandbox(Sandbox&& other) noexcept
-    : host_(other.host_),
+    : host_(std::move(other.host_)),
       id_(std::exchange(other.id_, {})),
       driver_(std::exchange(other.driver_, {})),
       isolation_(std::exchange(other.isolation_, {})) {}
@@ -263,7 +263,7 @@ Sandbox::Sandbox(Sandbox&& other) noexcept
 Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
   if (this == &other) return *this;
   end();
-  host_ = other.host_;
+  host_ = std::move(other.host_);
   id_ = std::exchange(other.id_, {});
   driver_ = std::exchange(other.driver_, {});
   isolation_ = std::exchange(other.isolation_, {});
@@ -271,8 +271,9 @@ Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
 }
 
 void Sandbox::end() noexcept {
+  if (id_.empty()) return;
   const auto& engine = host_->engine;
-  if (id_.empty() || !engine || !engine->is_here()) return;
+  if (!engine || !engine->is_here()) return;
   static_cast<void>(engine->call<void>([&](Engine& on) { return on.destroy({}, id_); }));
   id_.clear();
 }

@@ -82,7 +82,7 @@ Result<std::unique_ptr<EngineThread>> EngineThread::create(const Options& option
 EngineThread::~EngineThread() {
   if (!is_here()) {
     // What it has belongs to the process that we were forked from.
-    static_cast<void>(impl_.release());
+    [[maybe_unused]] const auto* const parents = impl_.release();
     return;
   }
   static_cast<void>(
