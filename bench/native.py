@@ -193,7 +193,7 @@ def density(context, lines, raw):
             settle(2)
             ten = group.used() if group.path else 0
             boxes += [daemon.create("native") for _ in range(990)]
-            settle(3)
+            settle(15)  # until they are idle: what was kept ready for a command is let go after ten seconds
             thousand = group.used() if group.path else 0
             many = path(150)
             raw["density"] = {"few": few, "many": many, "at_10": ten, "at_1000": thousand}
@@ -251,6 +251,7 @@ def crowd(context, lines, raw):
     finally:
         group.leave()
         group.remove()
+    settle(20)
 
 
 def parked_memory(context, group):
@@ -277,6 +278,7 @@ def room_for(context, peer):
 
 def cli(context, lines, raw):
     """`atoll run` without a daemon beside bwrap."""
+    settle(5)
     bwrap = next(peer for peer in peers.PEERS if peer.name == "bwrap")
     ours, theirs = [], []
     environment = {**peers.ENVIRONMENT, "ATOLL_LIBEXEC": str(context.libexec), "XDG_RUNTIME_DIR": str(context.directory)}
@@ -317,8 +319,9 @@ def other_people(context, raw):
     return lines
 
 
-STEPS = {"latencies": latencies, "misses": misses, "throughput": throughput, "bursts": bursts, "density": density, "crowd": crowd,
-         "cli": cli}
+# Those that leave the kernel much to clear away come last.
+STEPS = {"latencies": latencies, "misses": misses, "throughput": throughput, "cli": cli, "bursts": bursts, "density": density,
+         "crowd": crowd}
 
 
 def measure(context, only=()):
