@@ -301,6 +301,8 @@ void CgroupSlice::remove_if_empty() {
 }
 
 void CgroupSlice::remove_abandoned() {
+  if (version_ == CgroupVersion::v1 && (roles_ & kRolePids) == 0)
+    return;  // nothing tells who lives
   const time_t long_ago = time(nullptr) - kAbandonedSeconds;
   for (const auto& tree : trees_) {
     for (const auto& name : subgroups(tree.slice.get())) {
