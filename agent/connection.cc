@@ -42,6 +42,7 @@ Connection::Connection(Fd socket, Preface preface, std::string token, os::Poller
       jail_(jail),
       processes_(processes),
       files_(jail.roots()),
+      tunnels_(poller, *this),
       on_closed_(std::move(on_closed)) {}
 
 Connection::~Connection() {
@@ -56,6 +57,7 @@ void Connection::on_ready(uint32_t events) {
   if (events & EPOLLOUT) {
     flush();
     if (!is_closed()) processes_.pump(*this);
+    if (!is_closed()) tunnels_.pump();
   }
   if (!is_closed() && (events & (EPOLLIN | EPOLLHUP | EPOLLERR))) receive();
   if (!is_closed()) flush();
@@ -155,13 +157,14 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
       return {};
     }
     case FrameType::detach:
-      processes_.detach(*this, frame.channel);
+      if (!tunnels_.close(frame.channel)) processes_.detach(*this, frame.channel);
       return {};
     case FrameType::credit: {
       ByteReader reader(frame.body);
       const uint64_t bytes = reader.u64();
       TRY_OK(reader.finish());
-      processes_.add_credit(*this, frame.channel, bytes);
+      if (!tunnels_.add_credit(frame.channel, bytes))
+        processes_.add_credit(*this, frame.channel, bytes);
       return {};
     }
     case FrameType::stdin_data: {
@@ -178,6 +181,28 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
     case FrameType::signal: {
       TRY(auto request, guest::decode_signal(frame.body));
       TRY_OK(processes_.signal(request.process, static_cast<int>(request.number)));
+      send_ok(frame.channel);
+      return {};
+    }
+    case FrameType::resize: {
+      TRY(auto request, guest::decode_resize(frame.body));
+      TRY_OK(processes_.resize(request));
+      send_ok(frame.channel);
+      return {};
+    }
+    case FrameType::dial: {
+      TRY(auto request, guest::decode_dial(frame.body));
+      // Without a network of its own the port would be the host's.
+      if (!jail_.is_box()) return Error(Code::unsupported, "this sandbox has no ports of its own");
+      return tunnels_.dial(frame.channel, request);
+    }
+    case FrameType::tunnel_write: {
+      TRY(auto data, guest::decode_tunnel_data(frame.body));
+      return tunnels_.write(frame.channel, data);
+    }
+    case FrameType::tunnel_finish: {
+      TRY(auto data, guest::decode_tunnel_data(frame.body));
+      TRY_OK(tunnels_.finish(data.channel));
       send_ok(frame.channel);
       return {};
     }

@@ -8,6 +8,7 @@
 
 #include "agent/files.h"
 #include "agent/process_table.h"
+#include "agent/tunnels.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "guest/frame.h"
@@ -63,6 +64,7 @@ class Connection final {
   Jail& jail_;
   ProcessTable& processes_;
   FileService files_;
+  Tunnels tunnels_;
   std::function<void(Connection&)> on_closed_;
   guest::FrameBuffer in_;
   size_t room_ = 4 * 1024;  // what is asked for at once; more once much comes

@@ -45,6 +45,7 @@ struct OutputStream {
   // Once the process has ended: where its own output ends. What comes later is written by others
   // that it has left behind.
   uint64_t own_end = 0;
+  bool end_is_bound = false;  // it ends there at the latest: a terminal does not tell what it holds
 };
 
 struct Process {
@@ -54,6 +55,7 @@ struct Process {
   guest::ProcessRow row;        // what a process list shows
   Connection* owner = nullptr;  // of a direct process, which ends with it
   bool direct = false;
+  bool has_terminal = false;  // its master is streams[0].pipe, and a copy of it is `input`
 
   OutputStream streams[2];
   Fd input;

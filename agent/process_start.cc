@@ -9,6 +9,7 @@
 #include "agent/process_table.h"
 #include "agent/process_tree.h"
 #include "agent/spawn.h"
+#include "agent/terminal.h"
 #include "guest/frame.h"
 #include "os/file.h"
 
@@ -18,6 +19,7 @@ namespace {
 constexpr size_t kMostRunning = 1024;
 constexpr size_t kShownArguments = 2048;
 constexpr size_t kStderrRing = 256 * 1024;
+constexpr const char* kDefaultTerminal = "xterm-256color";
 // A year bounds the sum of a moment and a time that was asked for.
 constexpr uint64_t kLongestTimeMs = 31'536'000'000ULL;
 
@@ -73,11 +75,19 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
   if (warm_) send_warm_away();
 
   Pipe out, err, in;
+  Terminal terminal;
   SpawnPlace place{.mark = process->mark};
   auto& stdio = place.stdio;
   if (request.direct) {
     for (size_t i = 0; i < 3; ++i) stdio[i] = direct_stdio[i].get();
     process->owner = &connection;
+  } else if (request.rows > 0) {
+    TRY(const auto user, jail_.find_user(request.user));
+    TRY(terminal, open_terminal({request.rows, request.columns}, user.uid));
+    TRY(process->input, terminal.master.duplicate());
+    for (int& end : stdio) end = terminal.command.get();
+    place.has_terminal = process->has_terminal = process->row.terminal = true;
+    request.env.try_emplace("TERM", kDefaultTerminal);
   } else {
     TRY(out, make_pipe());
     TRY(err, make_pipe());
@@ -113,7 +123,10 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
     pump(added);
     return guest::Started{added.id, 0};
   }
-  if (!request.direct) {
+  if (added.has_terminal) {
+    added.streams[0].pipe = std::move(terminal.master);
+    added.streams[0].held = std::move(terminal.command);
+  } else if (!request.direct) {
     added.input = std::move(in.write_end);
     added.streams[0].pipe = std::move(out.read_end);
     added.streams[1].pipe = std::move(err.read_end);

@@ -1,6 +1,7 @@
 #include "agent/process_table.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -14,6 +15,7 @@
 #include "agent/connection.h"
 #include "agent/process_tree.h"
 #include "agent/spawn.h"
+#include "agent/terminal.h"
 #include "agent/usage.h"
 #include "base/text.h"
 #include "guest/frame.h"
@@ -30,6 +32,9 @@ constexpr size_t kReadAtOnce = 256 * 1024;
 constexpr size_t kMuchOutput = 64 * 1024;
 constexpr size_t kMostPendingInput = 4 << 20;
 constexpr int kPipeBytes = 1 << 20;
+// More than the kernel keeps of a terminal's output that nobody has read yet (640 KiB).
+constexpr uint64_t kTerminalHolds = 1 << 20;
+constexpr const char* kTypedEnd = "\x04";
 // How soon a command's processor time is looked at again, at the soonest.
 constexpr auto kCpuTimePace = Millis(10);
 constexpr auto kUntidy = Millis(5);
@@ -152,7 +157,21 @@ void ProcessTable::read_output(uint64_t id, int stream) {
     if (process->output_limit > 0 && total > process->output_limit)
       kill(*process, guest::ExitKind::policy, guest::HitLimit::output);
   }
+  settle_terminal(*process);
   pump(*process);
+}
+
+// Looked at after every reading, because an empty terminal that somebody else still has open does
+// not call for one.
+void ProcessTable::settle_terminal(Process& process) {
+  auto& source = process.streams[0];
+  if (!source.end_is_bound) return;
+  pollfd terminal{source.pipe.get(), POLLIN, 0};
+  const bool has_more = source.pipe && poll(&terminal, 1, 0) > 0;
+  if (has_more && source.ring.end() < source.own_end) return;
+  source.end_is_bound = false;
+  source.own_end = std::min(source.own_end, source.ring.end());
+  process.row.exit.stdout_bytes = source.own_end;
 }
 
 void ProcessTable::pump(Process& process) {
@@ -279,9 +298,25 @@ void ProcessTable::flush_input(Process& process) {
 Result<> ProcessTable::close_stdin(uint64_t id) {
   Process* process = find(id);
   if (process == nullptr) return Error(Code::not_found, "no process " + std::to_string(id));
-  process->close_input_when_written = true;
+  if (process->has_terminal) {
+    // It has no end of file but the one that is typed; once is enough while nobody reads.
+    const auto& waiting = process->pending_input;
+    const bool is_typed = !waiting.empty() && waiting.back().bytes == kTypedEnd;
+    if (process->input && !is_typed) process->pending_input.push_back({.bytes = kTypedEnd});
+  } else {
+    process->close_input_when_written = true;
+  }
   flush_input(*process);
   return {};
+}
+
+Result<> ProcessTable::resize(const guest::Resize& request) {
+  const Process* process = find(request.process);
+  if (process == nullptr)
+    return Error(Code::not_found, "no process " + std::to_string(request.process));
+  if (!process->has_terminal) return Error(Code::conflict, "the process has no terminal");
+  if (process->reaped) return Error(Code::conflict, "the process has ended");
+  return resize_terminal(process->streams[0].pipe, {request.rows, request.columns});
 }
 
 Result<> ProcessTable::signal(uint64_t id, int number) {
@@ -365,6 +400,8 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
     int left = 0;
     if (source.pipe && ioctl(source.pipe.get(), FIONREAD, &left) != 0) left = 0;
     source.own_end = source.ring.end() + static_cast<uint64_t>(left);
+    source.end_is_bound = process.has_terminal && source.pipe;
+    if (source.end_is_bound) source.own_end = source.ring.end() + kTerminalHolds;
     while (source.pipe && source.ring.end() <= source.own_end) {
       uint64_t slowest = source.ring.end();
       for (const auto& subscription : process.subscriptions)
@@ -374,7 +411,7 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
       const ssize_t got = read_into(source, process.subscriptions.empty() ? kReadAtOnce : room);
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) {
-        if (got == 0) close_stream(process, stream);
+        if (got == 0 || errno != EAGAIN) close_stream(process, stream);
         break;
       }
       pump(process);
@@ -400,6 +437,7 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
     wants_group_ = next_id_ > 2;  // who runs a second command runs a third
     tidy_later();
   }
+  settle_terminal(process);
   exit.stdout_bytes = process.streams[0].own_end;
   exit.stderr_bytes = process.streams[1].own_end;
   if (WIFEXITED(wait_status)) {

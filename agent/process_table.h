@@ -49,6 +49,7 @@ class ProcessTable final {
   Result<> close_stdin(uint64_t process);
 
   Result<> signal(uint64_t process, int number);
+  Result<> resize(const guest::Resize& request);
   std::vector<guest::ProcessRow> rows() const;
   guest::Stats stats() const;
   WorkUsage work_usage() const;
@@ -112,6 +113,8 @@ class ProcessTable final {
   void check_cpu_time(Process& process);
   void send(Process& process, int signal);
   void close_stream(Process& process, int stream);
+  // Settles where the output of a process that has ended ends, once its terminal is empty.
+  void settle_terminal(Process& process);
   void evict_finished();
   void tidy_later();
   guest::ProcessRow row_of(const Process& process) const;

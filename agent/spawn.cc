@@ -91,6 +91,7 @@ Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, const SpawnPlace& pl
   plan.environment = variable_pointers.data();
   std::ranges::copy(place.stdio, plan.stdio);
   std::ranges::copy(place.more, plan.more);
+  plan.has_terminal = place.has_terminal;
   plan.directory = setting.directory;
   jail.confine(plan, setting.user);
   std::vector<native::ChildLimit> limits(plan.limits, plan.limits + plan.limit_count);

@@ -29,7 +29,8 @@ struct SpawnPlace {
   std::string mark;                  // the variable by which its descendants are known
   int directory = -1;                // -1 = the request's
   int stdio[3] = {-1, -1, -1};
-  int more[2] = {-1, -1};  // its descriptors 3 and 4, if it has any
+  bool has_terminal = false;  // they are its controlling terminal
+  int more[2] = {-1, -1};     // its descriptors 3 and 4, if it has any
 };
 
 // Who runs a command, where, and with which variables.

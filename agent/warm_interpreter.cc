@@ -75,7 +75,8 @@ bool WarmInterpreter::fits(const Jail& jail, const ExecGroups& groups, const gue
   const auto& config = jail.config();
   // Where no group counts processor time, a limit on it must be there before the program is.
   if (request.cpu_time_ms > 0 && !groups.count_cpu()) return false;
-  return request.warm && !request.direct && !request.stdin_open && request.user.empty() &&
+  return request.warm && !request.direct && request.rows == 0 && !request.stdin_open &&
+         request.user.empty() &&
          guest::plain_interpreter(request.argv, config.env, request.env) == config.warm;
 }
 

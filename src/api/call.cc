@@ -60,6 +60,20 @@ Task<> Call::begin(net::Headers headers) {
   co_return co_await exchange_.begin(200, std::move(headers));
 }
 
+Task<net::Released> Call::upgrade(std::string protocol) {
+  net::Headers headers;
+  headers.add("Upgrade", protocol);
+  CO_TRY(auto released, co_await exchange_.upgrade(std::move(headers)));
+  status_ = 101;
+  co_return released;
+}
+
+Task<std::unique_ptr<net::WebSocket>> Call::accept_websocket(std::string protocol) {
+  CO_TRY(auto socket, co_await net::WebSocket::accept(exchange_, std::move(protocol)));
+  status_ = 101;
+  co_return socket;
+}
+
 Task<> Call::begin_sized(int status, net::Headers headers, uint64_t length) {
   status_ = status;
   co_return co_await exchange_.begin_sized(status, std::move(headers), length);

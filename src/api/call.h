@@ -9,6 +9,7 @@
 #include "api/visitor.h"
 #include "core/engine.h"
 #include "net/http_server.h"
+#include "net/websocket.h"
 
 namespace atl::telemetry {
 class Metrics;
@@ -72,6 +73,9 @@ class Call final {
   Task<> answer_problem(Problem problem);
   Task<> begin(net::Headers headers);
   Task<> begin_sized(int status, net::Headers headers, uint64_t length);
+  // Leaves HTTP: from then on nothing else is answered.
+  Task<net::Released> upgrade(std::string protocol);
+  Task<std::unique_ptr<net::WebSocket>> accept_websocket(std::string protocol);
 
   // What was answered, for the log; 0 while nothing was.
   int status() const { return status_; }

@@ -10,6 +10,8 @@ constexpr Route kRoutes[] = {
     {get, "/v1/sandboxes/{id}", Access::key, v1::get_sandbox},
     {delete_, "/v1/sandboxes/{id}", Access::key, v1::delete_sandbox},
     {post, "/v1/sandboxes/{id}/exec", Access::key, v1::exec, "on_disconnect"},
+    {get, "/v1/sandboxes/{id}/exec", Access::key, v1::exec_socket, "on_disconnect",
+     Answer::streams},
     {post, "/v1/runs", Access::key, v1::run},
     {post, "/v1/runs:batch", Access::key, v1::run_batch},
 
@@ -44,10 +46,15 @@ constexpr Route kRoutes[] = {
     {get, "/v1/sandboxes/{id}/processes", Access::key, v1::list_processes},
     {get, "/v1/sandboxes/{id}/processes/{process}/output", Access::key, v1::attach_output,
      "stdout_offset stderr_offset max_output_bytes on_disconnect", Answer::streams},
+    {get, "/v1/sandboxes/{id}/processes/{process}/attach", Access::key, v1::attach_socket,
+     "stdout_offset stderr_offset on_disconnect", Answer::streams},
     {post, "/v1/sandboxes/{id}/processes/{process}/stdin", Access::key, v1::write_stdin, "eof"},
     {post, "/v1/sandboxes/{id}/processes/{process}/signal", Access::key, v1::signal_process},
+    {post, "/v1/sandboxes/{id}/processes/{process}/resize", Access::key, v1::resize_process},
     {get, "/v1/sandboxes/{id}/logs", Access::key, v1::read_logs, "process stream tail follow",
      Answer::streams},
+
+    {get, "/v1/sandboxes/{id}/ports/{port}", Access::key, v1::dial_port, "", Answer::streams},
 
     {get, "/v1/drivers", Access::key, v1::list_drivers},
     {get, "/v1/version", Access::key, v1::version},

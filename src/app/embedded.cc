@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "api/v1/exec_wire.h"
 #include "app/drivers.h"
@@ -13,6 +16,8 @@
 #include "app/programs.h"
 #include "base/event.h"
 #include "base/run_task.h"
+#include "cli/output_pipe.h"
+#include "cli/raw_terminal.h"
 #include "native/launcher_client.h"
 #include "os/file.h"
 #include "store/memory_store.h"
@@ -33,6 +38,30 @@ Result<Fd> stdio_for(int number, const char* or_else) {
 Task<> send_signal(Engine& engine, std::string sandbox, ProcessId process, int number) {
   CO_TRY(const auto guest, engine.guest(Caller(), sandbox));
   co_return co_await guest->signal(process, number);
+}
+
+Task<> send_size(Engine& engine, std::string sandbox, ProcessId process) {
+  CO_TRY(const auto guest, engine.guest(Caller(), sandbox));
+  const TerminalSize size = cli::terminal_size();
+  co_return co_await guest->resize(process, size);
+}
+
+using Keys = std::shared_ptr<asio::posix::stream_descriptor>;
+
+// Until the terminal or the command is gone.
+Task<> feed_keys(std::shared_ptr<Process> process, Keys keys) {
+  char typed[4096];
+  while (keys->is_open()) {
+    boost::system::error_code failure;
+    co_await keys->async_wait(asio::posix::stream_descriptor::wait_read,
+                              asio::redirect_error(asio::use_awaitable, failure));
+    if (failure) co_return Result<>();
+    const ssize_t got = read(keys->native_handle(), typed, sizeof typed);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got <= 0) co_return co_await process->close_stdin();
+    CO_TRY_OK(co_await process->write_stdin(std::string(typed, static_cast<size_t>(got))));
+  }
+  co_return Result<>();
 }
 
 // All of a file of the sandbox.
@@ -90,6 +119,7 @@ class SignalForwarder final : public RunObserver {
   Task<> on_started(SandboxView view, std::shared_ptr<Process> process) override {
     sandbox_ = std::move(view.id);
     process_ = process->id();
+    if (keys_) spawn(loop_.get_executor(), feed_keys(std::move(process), keys_));
     if (waiting_ != 0) pass_on(waiting_);
     co_return Result<>();
   }
@@ -104,8 +134,20 @@ class SignalForwarder final : public RunObserver {
     }
     const auto* output = std::get_if<Output>(&event);
     if (output == nullptr) co_return Result<>();
+    if (screen_) co_return co_await screen_->write(output->bytes);
     co_return os::write_all(output->stream == Stream::out ? STDOUT_FILENO : STDERR_FILENO,
                             output->bytes);
+  }
+
+  // The command has a terminal: what is typed on ours is its input, and it is as large as ours.
+  Result<> lend_terminal() {
+    boost::system::error_code ignored;
+    signals_.add(SIGWINCH, ignored);
+    keys_ = std::make_shared<asio::posix::stream_descriptor>(loop_);
+    TRY(Fd keys, cli::open_stdin());
+    keys_->assign(keys.release(), ignored);
+    screen_.emplace(loop_.get_executor(), STDOUT_FILENO);
+    return {};
   }
 
   // The sandbox stays after the command's end, until release().
@@ -119,6 +161,7 @@ class SignalForwarder final : public RunObserver {
   void cancel() {
     boost::system::error_code ignored;
     signals_.cancel(ignored);
+    if (keys_) keys_->close(ignored);
   }
 
   std::shared_ptr<RunStop> stop() const { return stop_; }
@@ -134,6 +177,10 @@ class SignalForwarder final : public RunObserver {
   }
 
   void on_signal(int number) {
+    if (number == SIGWINCH) {
+      if (!sandbox_.empty()) spawn(loop_.get_executor(), send_size(engine_, sandbox_, process_));
+      return;
+    }
     if (first_ == 0) first_ = number;
     if (number == SIGINT) ++interrupts_;
     if (interrupts_ > 2) return stop_->stop();
@@ -154,6 +201,8 @@ class SignalForwarder final : public RunObserver {
   Engine& engine_;
   asio::signal_set signals_;
   std::shared_ptr<RunStop> stop_ = std::make_shared<RunStop>();
+  Keys keys_;
+  std::optional<cli::OutputPipe> screen_;
   std::string sandbox_;
   ProcessId process_ = 0;
   int first_ = 0;
@@ -194,7 +243,7 @@ class EmbeddedEngine final : public cli::LocalEngine {
 
   Result<RunResult> run(cli::LocalRun run) override {
     const bool direct = run.output == cli::OutputTo::terminal;
-    if (direct) {
+    if (direct && !run.exec.terminal) {
       run.exec.stdio = StdioMode::direct;
       TRY(run.exec.direct[0], stdio_for(STDIN_FILENO, run.pass_stdin ? nullptr : "/dev/null"));
       TRY(run.exec.direct[1], stdio_for(STDOUT_FILENO, nullptr));
@@ -202,6 +251,7 @@ class EmbeddedEngine final : public cli::LocalEngine {
     }
 
     const auto forwarder = std::make_shared<SignalForwarder>(*loop_, engine_);
+    if (run.exec.terminal) TRY_OK(forwarder->lend_terminal());
     if (direct && run.at_end) return run_and_look(std::move(run), forwarder);
     auto result =
         direct ? run_task(*loop_, engine_.run(Caller(), std::move(run.sandbox), std::move(run.exec),

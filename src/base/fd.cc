@@ -15,4 +15,9 @@ Result<Fd> Fd::duplicate() const {
   return copy;
 }
 
+void Fd::move_up(int lowest) {
+  if (number_ < 0 || number_ >= lowest) return;
+  if (Fd above(::fcntl(number_, F_DUPFD_CLOEXEC, lowest)); above) *this = std::move(above);
+}
+
 }  // namespace atl

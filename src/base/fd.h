@@ -27,6 +27,8 @@ class Fd final {
   void close();
   // A second descriptor for the same open file, close-on-exec.
   Result<Fd> duplicate() const;
+  // Takes a number from `lowest` on, if this process may have one.
+  void move_up(int lowest);
 
  private:
   int number_ = -1;

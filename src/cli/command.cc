@@ -1,10 +1,12 @@
 #include "cli/command.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
+#include "cli/raw_terminal.h"
 #include "cli/report.h"
 #include "json/encode.h"
 
@@ -41,6 +43,14 @@ Result<WireExec> to_wire(std::vector<std::string> argv, ExecAsked asked) {
   if (!asked.user.empty()) wire.user = std::move(asked.user);
   if (asked.timeout.count() > 0) wire.timeout_ms = asked.timeout.count();
   if (asked.cpu_time.count() > 0) wire.cpu_time_ms = asked.cpu_time.count();
+  if (asked.tty) {
+    const TerminalSize size = terminal_size();
+    wire.tty = api::v1::WireTerminal{size.rows, size.columns};
+    if (const char* kind = getenv("TERM"); kind != nullptr && is_utf8(kind)) {
+      if (!wire.env) wire.env.emplace();
+      wire.env->try_emplace("TERM", kind);
+    }
+  }
   return wire;
 }
 
@@ -63,9 +73,12 @@ Result<std::string> read_stdin() {
 Result<int> exec_in(Context& context, Client& client, const std::string& sandbox,
                     std::vector<std::string> argv, ExecAsked asked, Input input) {
   TRY(WireExec wire, to_wire(std::move(argv), std::move(asked)));
-  // The command belongs to us: when we are gone, nobody would stop it.
-  StreamRequest request{.target = sandbox_path(sandbox, "/exec?on_disconnect=kill"),
-                        .input = input};
+  // The command belongs to us: when we are gone, nobody would stop it. A terminal can be left.
+  const bool stays = input == Input::terminal;
+  StreamRequest request{.target = sandbox_path(sandbox, stays ? "/exec?on_disconnect=keep"
+                                                              : "/exec?on_disconnect=kill"),
+                        .input = input,
+                        .leaving = stays ? Leaving::keeps : Leaving::ends};
   if (context.json()) {
     if (input == Input::forward) {
       TRY(const std::string bytes, read_stdin());
@@ -76,9 +89,18 @@ Result<int> exec_in(Context& context, Client& client, const std::string& sandbox
     TRY(const auto exit, parse_answer(text));
     return exit_code_of(facts_from(exit));
   }
-  if (input == Input::forward) wire.stdin_open = true;
+  if (input != Input::none) wire.stdin_open = true;
   request.body = json::encode(wire);
   TRY(const StreamEnd ended, follow_stream(client, std::move(request)));
+  return tell_stream_end(context, sandbox, ended);
+}
+
+int tell_stream_end(Context& context, const std::string& sandbox, const StreamEnd& ended) {
+  if (ended.left) {
+    if (!context.quiet())
+      tell("\natoll: it runs on; back to it: atoll attach " + to_printable(sandbox));
+    return 0;
+  }
   const RunFacts facts = facts_from(ended.exit);
   if (!context.quiet()) tell_end(facts, Summary::none);
   return exit_code_of(facts);

@@ -23,6 +23,9 @@ Result<std::string> read_stdin();
 Result<int> exec_in(Context& context, Client& client, const std::string& sandbox,
                     std::vector<std::string> argv, ExecAsked asked, Input input);
 
+// What follow_stream came back with, told as a shell would; gives the command's exit code.
+int tell_stream_end(Context& context, const std::string& sandbox, const StreamEnd& ended);
+
 // A result of an engine of our own, as POST /v1/runs would tell it.
 std::string to_json(const RunResult& result);
 

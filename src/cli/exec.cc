@@ -39,7 +39,9 @@ Result<int> exec(Context& context) {
     if (asked.interactive) return usage_error("-d and -i contradict each other");
     return detach(context, *client, sandbox, std::move(asked));
   }
-  const Input input = asked.interactive ? Input::forward : Input::none;
+  const Input input = asked.tty           ? Input::terminal
+                      : asked.interactive ? Input::forward
+                                          : Input::none;
   return exec_in(context, *client, sandbox, context.args.command(), std::move(asked), input);
 }
 
@@ -56,6 +58,8 @@ const Verb kExecVerb{
     .more =
         "The exit code is the command's. Ctrl-C is passed on to the command; a "
         "second one kills it.\n"
+        "With -t the command has a terminal and gets every key; Ctrl-P Ctrl-Q leaves it running, "
+        "and\natoll attach BOX comes back.\n"
         "What a detached command says is kept: atoll logs BOX.",
     .run = exec};
 

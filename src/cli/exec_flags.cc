@@ -27,6 +27,7 @@ constexpr Flag kPlace[] = {
 
 constexpr Flag kExec[] = {
     {"interactive", 'i', "", "pass stdin to the command"},
+    {"tty", 't', "", "give the command a terminal: a shell, an editor, a debugger"},
     {"timeout", 0, "TIME", "kill the command after this long: 500ms, 30s, 5m (exit code 124)"},
     {"cpu-time", 0, "TIME", "kill it once it has used so much processor time (exit code 124)"},
 };
@@ -108,6 +109,8 @@ Result<ExecAsked> exec_from(const Args& args) {
   asked.cwd = args.find("workdir").value_or("");
   asked.user = args.find("user").value_or("");
   asked.interactive = args.has("interactive");
+  asked.tty = args.has("tty");
+  if (asked.tty && args.has("json")) return usage_error("-t and --json contradict each other");
   TRY(asked.timeout, time_from(args, "timeout"));
   TRY(asked.cpu_time, time_from(args, "cpu-time"));
   return asked;

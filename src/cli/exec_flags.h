@@ -35,6 +35,7 @@ struct ExecAsked {
   Millis timeout{0};
   Millis cpu_time{0};
   bool interactive = false;
+  bool tty = false;
 };
 
 Result<ExecAsked> exec_from(const Args& args);

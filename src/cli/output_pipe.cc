@@ -8,7 +8,6 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "base/fd.h"
 #include "os/file.h"
 
 namespace atl::cli {
@@ -30,6 +29,18 @@ struct OutputPipe::Impl {
   int number;
   asio::posix::stream_descriptor reopened;
 };
+
+Result<Fd> open_stdin() {
+  struct stat info{};
+  if (fstat(STDIN_FILENO, &info) == 0 && (S_ISFIFO(info.st_mode) || isatty(STDIN_FILENO) == 1)) {
+    auto again = os::open_at(AT_FDCWD, "/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (again) return again;
+  }
+  Fd copy(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  if (copy) return copy;
+  if (errno != EBADF) return os_error("passing on stdin");
+  return os::open_at(AT_FDCWD, "/dev/null", O_RDONLY);  // ours is closed
+}
 
 OutputPipe::OutputPipe(asio::any_io_executor executor, int number)
     : impl_(std::make_unique<Impl>(executor, number)) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/fd.h"
 #include "base/task.h"
 
 namespace atl::cli {
@@ -24,6 +25,10 @@ class OutputPipe final {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Our own stdin for a loop: a pipe or terminal is opened a second time, for the same reason; what
+// cannot be, is duplicated.
+Result<Fd> open_stdin();
 
 // Whoever read our output has left: no error to report, and exit code 141.
 Error output_gone();

@@ -35,7 +35,8 @@ class ChangeSource {
 
 // What becomes of a command's output.
 enum class OutputTo : uint8_t {
-  terminal,  // the process gets our own stdout and stderr
+  terminal,  // the process gets our own stdout and stderr; or, with exec.terminal, a terminal that
+             // ours is lent to
   result,    // collected into the result
 };
 

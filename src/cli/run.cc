@@ -1,5 +1,6 @@
 // `atoll run`: create, exec and destroy in one go, with a daemon or without.
 #include <fmt/core.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "cli/explain.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
+#include "cli/raw_terminal.h"
 #include "cli/report.h"
 #include "cli/sandbox_flags.h"
 #include "cli/stream.h"
@@ -137,12 +139,21 @@ Result<int> run_embedded(Context& context, Asked asked) {
   run.exec.user = std::move(asked.exec.user);
   run.exec.timeout = asked.exec.timeout;
   run.exec.cpu_time = asked.exec.cpu_time;
+  std::unique_ptr<RawTerminal> raw;
+  if (asked.input == Input::terminal) {
+    run.exec.terminal = terminal_size();
+    run.exec.stdin_mode = StdinMode::open;
+    if (const char* kind = getenv("TERM")) run.exec.env.try_emplace("TERM", kind);
+    TRY(raw, RawTerminal::enter());
+  }
   run.output = context.json() ? OutputTo::result : OutputTo::terminal;
   run.pass_stdin = asked.input == Input::forward;
   if (run.pass_stdin && context.json()) {
     TRY(run.input, read_stdin());
   }
-  TRY(const RunResult result, engine->run(std::move(run)));
+  auto ran = engine->run(std::move(run));
+  raw.reset();
+  TRY(const RunResult result, std::move(ran));
   if (!context.json()) {
     const int code = end(context, facts_from(result));
     if (!applied) return with_code(context, code, std::move(applied).error());
@@ -168,7 +179,7 @@ Result<int> run_remote(Context& context, Client& client, Asked asked) {
     TRY(const auto exit, parse_answer(text));
     return exit_code_of(facts_from(exit));
   }
-  if (asked.input == Input::forward) exec.stdin_open = true;
+  if (asked.input != Input::none) exec.stdin_open = true;
   request.body = json::encode(WireRun{std::move(asked.sandbox.request), std::move(exec)});
   TRY(const StreamEnd ended, follow_stream(client, std::move(request)));
   return end(context, facts_from(ended.exit));
@@ -219,7 +230,9 @@ Result<int> run(Context& context) {
   TRY(asked.apply, apply_from(args));
   // An answer that comes whole would wait for the end of a stdin that nobody may ever close.
   const bool pipes = !context.json() && isatty(STDIN_FILENO) != 1;
-  asked.input = asked.exec.interactive || pipes ? Input::forward : Input::none;
+  asked.input = asked.exec.tty                    ? Input::terminal
+                : asked.exec.interactive || pipes ? Input::forward
+                                                  : Input::none;
 
   TRY(const TargetSearch search, find_target(args, find_variable));
   if (!search.found) {
@@ -246,7 +259,7 @@ const Verb kRunVerb{
     .summary = "Run a command in a fresh sandbox that is gone afterwards",
     .more =
         "Works without a daemon. Stdin is passed to the command when it is not a terminal, or with "
-        "-i.\n"
+        "-i.\n-t gives it a terminal: atoll run -t -- bash\n"
         "--here shows the current directory copy-on-write where the driver can, else read-only; "
         "only\n"
         "--here=rw lets the command change your files.",

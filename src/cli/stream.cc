@@ -16,6 +16,7 @@
 #include "cli/frame_reader.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
+#include "cli/raw_terminal.h"
 
 namespace atl::cli {
 namespace {
@@ -44,15 +45,18 @@ Error cut_off() {
 // with the loop.
 class Follower final : public std::enable_shared_from_this<Follower> {
  public:
-  Follower(Client& client, Input input)
+  Follower(Client& client, Input input, Leaving leaving, std::unique_ptr<RawTerminal> raw)
       : client_(client),
         input_(input),
+        leaving_(leaving),
+        raw_(std::move(raw)),
         signals_(client.loop(), SIGINT, SIGTERM, SIGQUIT),
         out_(client.loop().get_executor(), STDOUT_FILENO),
         err_(client.loop().get_executor(), STDERR_FILENO),
         stdin_(client.loop()) {
     boost::system::error_code ignored;
     signals_.add(SIGHUP, ignored);
+    if (raw_) signals_.add(SIGWINCH, ignored);
   }
 
   Task<StreamEnd> follow(net::ClientRequest request) {
@@ -61,6 +65,8 @@ class Follower final : public std::enable_shared_from_this<Follower> {
     auto ended = co_await receive(std::move(request));
     boost::system::error_code ignored;
     signals_.cancel(ignored);
+    raw_.reset();
+    if (end_.left) co_return std::move(end_);
     if (!ended) {
       if (first_signal_ != 0 && !has_exit_) co_return ended_by_signal();
       co_return std::move(ended).error();
@@ -124,9 +130,11 @@ class Follower final : public std::enable_shared_from_this<Follower> {
     TRY(const auto start, parse_answer(bytes));
     end_.sandbox = text_at(start, "sandbox");
     end_.process = static_cast<uint64_t>(number_at(start, "process"));
-    if (input_ == Input::forward) {
+    if (input_ != Input::none) {
       spawn(client_.loop().get_executor(), forward_stdin(shared_from_this()));
     }
+    // What runs there already draws itself anew.
+    if (raw_) spawn(client_.loop().get_executor(), send_size(shared_from_this()));
     return {};
   }
 
@@ -143,9 +151,9 @@ class Follower final : public std::enable_shared_from_this<Follower> {
     const net::RequestBody body{net::RequestBody::Kind::chunked, 0};
     CO_TRY(const auto call, co_await self->client_.begin(std::move(request), body));
 
-    const int fd = dup(STDIN_FILENO);
+    CO_TRY(Fd input, open_stdin());
     boost::system::error_code failure;
-    if (fd >= 0) self->stdin_.assign(fd, failure);
+    self->stdin_.assign(input.release(), failure);
     std::string buffer(kPieceBytes, '\0');
     while (self->stdin_.is_open()) {
       // What epoll cannot watch, a plain file, is always ready; the wait then fails at once.
@@ -154,8 +162,17 @@ class Follower final : public std::enable_shared_from_this<Follower> {
       const ssize_t got = read(self->stdin_.native_handle(), buffer.data(), buffer.size());
       if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (got <= 0) break;
-      const std::string_view piece(buffer.data(), static_cast<size_t>(got));
-      CO_TRY_OK(co_await call->write(piece));
+      std::string piece(buffer.data(), static_cast<size_t>(got));
+      const bool can_leave = self->raw_ && self->leaving_ == Leaving::keeps;
+      if (can_leave) piece = self->leave_keys_.pass(piece);
+      if (!piece.empty()) {
+        CO_TRY_OK(co_await call->write(piece));
+      }
+      if (can_leave && self->leave_keys_.are_complete()) {
+        self->end_.left = true;
+        self->call_->cancel();
+        co_return Result<>();  // breaking off is not the end of its stdin
+      }
     }
     CO_TRY_OK(co_await call->finish());
     co_return co_await call->receive();
@@ -171,17 +188,35 @@ class Follower final : public std::enable_shared_from_this<Follower> {
   }
 
   void on_signal(int number) {
+    if (number == SIGWINCH) {
+      if (end_.process != 0) spawn(client_.loop().get_executor(), send_size(shared_from_this()));
+      return;
+    }
     if (first_signal_ == 0) first_signal_ = number;
     if (number == SIGINT) ++interrupts_;
-    if (interrupts_ > 2) _exit(128 + number);
+    if (interrupts_ > 2) leave(number);
     if (end_.process == 0) {
       // Nothing runs yet that could take a signal; the daemon gives up what it is doing when we
       // leave.
       if (call_) return call_->cancel();
-      _exit(128 + number);
+      leave(number);
     }
     const int passed_on = interrupts_ == 2 ? SIGKILL : number;
     spawn(client_.loop().get_executor(), send_signal(shared_from_this(), passed_on));
+  }
+
+  [[noreturn]] void leave(int number) {
+    raw_.reset();
+    _exit(128 + number);
+  }
+
+  static Task<> send_size(std::shared_ptr<Follower> self) {
+    const TerminalSize size = terminal_size();
+    auto request = self->client_.make_request(net::Method::post, self->process_path("resize"));
+    request.headers.add("Content-Type", "application/json");
+    request.body = fmt::format(R"({{"rows":{},"cols":{}}})", size.rows, size.columns);
+    CO_TRY_OK(co_await self->client_.exchange(std::move(request)));
+    co_return Result<>();
   }
 
   static Task<> send_signal(std::shared_ptr<Follower> self, int number) {
@@ -201,6 +236,9 @@ class Follower final : public std::enable_shared_from_this<Follower> {
 
   Client& client_;
   Input input_;
+  Leaving leaving_;
+  std::unique_ptr<RawTerminal> raw_;
+  LeaveKeys leave_keys_;
   asio::signal_set signals_;
   OutputPipe out_;
   OutputPipe err_;
@@ -250,7 +288,12 @@ Result<> copy_stream(Client& client, StreamRequest request, std::string_view acc
 }
 
 Result<StreamEnd> follow_stream(Client& client, StreamRequest request) {
-  const auto follower = std::make_shared<Follower>(client, request.input);
+  std::unique_ptr<RawTerminal> raw;
+  if (request.input == Input::terminal) {
+    TRY(raw, RawTerminal::enter());
+  }
+  const auto follower =
+      std::make_shared<Follower>(client, request.input, request.leaving, std::move(raw));
   return run_task(client.loop(), follower->follow(to_request(client, std::move(request))));
 }
 

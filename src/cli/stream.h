@@ -1,7 +1,8 @@
 // A command that runs in a daemon's sandbox as if it ran here: its output on our stdout and stderr,
 // our stdin as its stdin, and the signals that people send to stop a program passed on to it.
 //
-// The second Ctrl-C kills the command, the third leaves at once.
+// The second Ctrl-C kills the command, the third leaves at once. With a terminal the keys are the
+// command's, Ctrl-C included; Ctrl-P Ctrl-Q leaves it running, where it can.
 #pragma once
 
 #include <string>
@@ -12,19 +13,30 @@
 
 namespace atl::cli {
 
-enum class Input : uint8_t { none, forward };
+enum class Input : uint8_t {
+  none,
+  forward,
+  terminal,  // the command's terminal is ours
+};
+
+enum class Leaving : uint8_t {
+  ends,   // what is left alone ends
+  keeps,  // and can be attached to again
+};
 
 struct StreamRequest {
   net::Method method = net::Method::post;
   std::string target;
   std::string body;  // JSON
   Input input = Input::none;
+  Leaving leaving = Leaving::ends;
 };
 
 struct StreamEnd {
   std::string sandbox;
   uint64_t process = 0;
-  json::Value exit;  // how it ended, as the API tells it
+  json::Value exit;   // how it ended, as the API tells it
+  bool left = false;  // it has not ended: the user has left it
 };
 
 Result<StreamEnd> follow_stream(Client& client, StreamRequest request);

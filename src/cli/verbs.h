@@ -9,6 +9,8 @@ extern const Verb kRunVerb;
 extern const Verb kMapVerb;
 extern const Verb kCreateVerb;
 extern const Verb kExecVerb;
+extern const Verb kAttachVerb;
+extern const Verb kPortVerb;
 extern const Verb kPsVerb;
 extern const Verb kInspectVerb;
 extern const Verb kLogsVerb;

@@ -31,6 +31,11 @@ enum class StdinMode : uint8_t {
 // Whether an interpreter that is running already may serve the command.
 enum class Warmth : uint8_t { welcome, refused };
 
+struct TerminalSize {
+  uint16_t rows = 24;
+  uint16_t columns = 80;
+};
+
 struct ExecRequest {
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;  // over the sandbox's own
@@ -38,6 +43,9 @@ struct ExecRequest {
   std::string user;                        // "" = the sandbox's default
   StdinMode stdin_mode = StdinMode::closed;
   StdioMode stdio = StdioMode::kept;
+  // A terminal of its own instead of pipes: stdin is open, and all output comes as stdout. Only
+  // with StdioMode::kept.
+  std::optional<TerminalSize> terminal;
   Warmth warm = Warmth::welcome;
   std::array<Fd, 3> direct;   // stdin, stdout, stderr; for StdioMode::direct
   Millis timeout{0};          // the whole tree is killed then; zero = no limit of its own
@@ -101,6 +109,7 @@ struct ProcessInfo {
   std::string cwd;
   WallTime started_at{};
   bool running = true;
+  bool terminal = false;
   ExitStatus status;  // when it no longer runs
   // What is still kept of each stream: [first, end) are offsets from the beginning of the output.
   uint64_t stdout_first = 0, stdout_end = 0;

@@ -200,6 +200,7 @@ class FakeGuest final : public Guest {
     process->info.pid = static_cast<int>(100 + process->info.id);
     process->info.argv = request.argv;
     process->info.cwd = request.cwd.empty() ? "/workspace" : request.cwd;
+    process->info.terminal = request.terminal.has_value();
     box_->processes[process->info.id] = process;
     play(*process, request);
     co_return std::make_unique<FakeClient>(process, ResumeFrom{}, request.stdio);
@@ -222,6 +223,13 @@ class FakeGuest final : public Guest {
     CO_TRY_OK(check());
     CO_TRY(auto found, get_process(process));
     found->finish(128 + signal_number, ExitReason::killed, signal_number);
+    co_return Result<>();
+  }
+
+  Task<> resize(ProcessId process, TerminalSize) override {
+    CO_TRY_OK(check());
+    CO_TRY(auto found, get_process(process));
+    if (!found->info.terminal) co_return Error(Code::conflict, "the process has no terminal");
     co_return Result<>();
   }
 

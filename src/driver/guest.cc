@@ -19,6 +19,11 @@ Task<std::vector<FileChange>> Guest::changes(std::string) {
   co_return Error(Code::unsupported, "this driver cannot tell what a sandbox changed");
 }
 
+Task<std::unique_ptr<Tunnel>> Guest::dial(uint16_t) {
+  co_return Error(Code::unsupported, "sandboxes of this driver have no ports of their own")
+      .with_hint("native, rootless and container drivers have: atoll drivers");
+}
+
 Task<ExecResult> exec_collect(Guest& guest, ExecRequest request, std::string stdin_bytes,
                               size_t keep) {
   if (!stdin_bytes.empty()) request.stdin_mode = StdinMode::open;

@@ -47,6 +47,7 @@ class Process {
   virtual void interrupt() = 0;
   // Waits while the process does not read.
   virtual Task<> write_stdin(std::string bytes) = 0;
+  // On a terminal, types the end of file.
   virtual Task<> close_stdin() = 0;
 };
 
@@ -101,6 +102,20 @@ class FileWriter {
   virtual Task<FileInfo> commit() = 0;
 };
 
+// A connection to a port of the sandbox.
+class Tunnel {
+ public:
+  virtual ~Tunnel() = default;
+  // The next bytes of the service; empty when it says no more. What is not read slows it down.
+  virtual Task<std::string> read() = 0;
+  // Returns when the service has taken it.
+  virtual Task<> write(std::string bytes) = 0;
+  // No more comes from us; reading goes on.
+  virtual Task<> finish() = 0;
+  // Makes a read() that waits, and every later one, answer Code::cancelled.
+  virtual void interrupt() = 0;
+};
+
 enum class Parents : uint8_t { must_exist, create };
 enum class Recursive : uint8_t { no, yes };
 
@@ -115,6 +130,8 @@ class Guest {
   virtual Task<std::vector<ProcessInfo>> processes() = 0;
   // To the process and everything below it.
   virtual Task<> signal(ProcessId process, int signal_number) = 0;
+  // Of a process that was started with a terminal; Code::conflict for any other.
+  virtual Task<> resize(ProcessId process, TerminalSize size) = 0;
 
   virtual Task<FileInfo> stat(std::string path) = 0;
   // Sorted by name; `most` bounds the answer, and more than that is Code::too_large.
@@ -130,6 +147,11 @@ class Guest {
   // everywhere), sorted by path. Code::too_large beyond 10,000; Code::unsupported where nothing is
   // copied or the driver cannot tell, which is what this default says.
   virtual Task<std::vector<FileChange>> changes(std::string path);
+
+  // Connects to a port on the sandbox's loopback, and to nothing else. Code::unavailable when
+  // nothing listens; Code::unsupported where sandboxes have no network of their own, which is what
+  // this default says.
+  virtual Task<std::unique_ptr<Tunnel>> dial(uint16_t port);
 };
 
 // Starts, writes `stdin_bytes`, collects up to `keep` bytes of each stream and waits for the end.

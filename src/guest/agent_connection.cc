@@ -183,6 +183,23 @@ Task<Message> AgentConnection::receive(uint32_t number) {
   co_return message;
 }
 
+Task<Message> AgentConnection::receive_answer(uint32_t number) {
+  const auto found = channels_.find(number);
+  if (found == channels_.end()) co_return Error(Code::internal, "no such channel");
+  const auto channel = found->second;
+  const auto deadline = std::chrono::steady_clock::now() + kAnswerPatience;
+  while (channel->messages.empty()) {
+    if (!open_) co_return gone();
+    channel->arrived.reset();
+    const bool in_time = co_await channel->arrived.wait_until(deadline);
+    if (!in_time && channel->messages.empty())
+      co_return Error(Code::deadline_exceeded, "the sandbox's agent did not answer in time");
+  }
+  Message message = std::move(channel->messages.front());
+  channel->messages.pop_front();
+  co_return message;
+}
+
 void AgentConnection::interrupt(uint32_t number) {
   const auto found = channels_.find(number);
   if (found == channels_.end()) return;
@@ -202,27 +219,16 @@ void AgentConnection::grant(uint32_t number, uint64_t bytes) {
 Task<std::string> AgentConnection::call(FrameType type, std::string body) {
   const auto self = shared_from_this();
   const uint32_t number = open_channel(0);
-  const auto channel = channels_.at(number);
   auto sent = co_await send(type, number, std::move(body));
-  const auto deadline = std::chrono::steady_clock::now() + kAnswerPatience;
-  while (sent && open_ && channel->messages.empty()) {
-    channel->arrived.reset();
-    const bool in_time = co_await channel->arrived.wait_until(deadline);
-    if (!in_time && channel->messages.empty()) {
-      close_channel(number);
-      co_return Error(Code::deadline_exceeded, "the sandbox's agent did not answer in time");
-    }
-  }
+  Result<Message> answer = Error(Code::internal, "nothing was asked");
+  if (sent) answer = co_await receive_answer(number);
   close_channel(number);
-  if (channel->messages.empty()) {
-    if (!sent) co_return std::move(sent).error();
-    co_return gone();
-  }
-  Message& answer = channel->messages.front();
-  if (answer.type == FrameType::ok) co_return std::move(answer.body);
-  if (answer.type != FrameType::error)
+  if (!sent) co_return std::move(sent).error();
+  if (!answer) co_return std::move(answer).error();
+  if (answer->type == FrameType::ok) co_return std::move(answer->body);
+  if (answer->type != FrameType::error)
     co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
-  auto error = decode_error(answer.body);
+  auto error = decode_error(answer->body);
   if (!error) co_return std::move(error).error();
   co_return std::move(*error);
 }

@@ -52,6 +52,8 @@ class AgentConnection final : public std::enable_shared_from_this<AgentConnectio
   void post(FrameType type, uint32_t channel, std::string body);
   // The next frame on a channel; Code::unavailable once the connection is gone and nothing is left.
   Task<Message> receive(uint32_t channel);
+  // The same, or Code::deadline_exceeded: for the one answer that a request has.
+  Task<Message> receive_answer(uint32_t channel);
   // Whoever waits for this channel gets Code::cancelled, now and later.
   void interrupt(uint32_t channel);
   void grant(uint32_t channel, uint64_t bytes);

@@ -73,6 +73,7 @@ ProcessInfo to_info(ProcessRow row) {
   info.cwd = std::move(row.cwd);
   info.started_at = to_wall(row.started_at_ms);
   info.running = row.running;
+  info.terminal = row.terminal;
   info.status = to_status(row.exit);
   info.stdout_first = row.stdout_first;
   info.stdout_end = row.stdout_end;
@@ -191,6 +192,57 @@ Task<std::unique_ptr<Process>> follow(std::shared_ptr<AgentConnection> connectio
   co_return std::make_unique<AgentProcess>(std::move(connection), channel, *started);
 }
 
+class AgentTunnel final : public Tunnel {
+ public:
+  AgentTunnel(std::shared_ptr<AgentConnection> connection, uint32_t channel)
+      : connection_(std::move(connection)), channel_(channel) {}
+  ~AgentTunnel() override {
+    connection_->post(FrameType::detach, channel_, {});
+    connection_->close_channel(channel_);
+  }
+
+  Task<std::string> read() override {
+    if (ended_) co_return std::string();
+    CO_TRY(auto message, co_await connection_->receive(channel_));
+    if (message.type == FrameType::output) {
+      CO_TRY(const auto piece, decode_output(message.body));
+      taken_ += piece.bytes.size();
+      if (taken_ >= kWindow / 4) connection_->grant(channel_, std::exchange(taken_, 0));
+      message.body.erase(0, kOutputPieceHeader);
+      co_return std::move(message.body);
+    }
+    ended_ = true;
+    if (message.type == FrameType::ok) co_return std::string();
+    if (message.type != FrameType::error)
+      co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
+    CO_TRY(auto error, decode_error(message.body));
+    co_return error;
+  }
+
+  Task<> write(std::string bytes) override {
+    for (size_t at = 0; at < bytes.size(); at += kDataPiece) {
+      const std::string body =
+          encode(TunnelData{channel_, std::string_view(bytes).substr(at, kDataPiece)});
+      CO_TRY_OK(co_await connection_->call(FrameType::tunnel_write, body));
+    }
+    co_return Result<>();
+  }
+
+  Task<> finish() override {
+    CO_TRY_OK(
+        co_await connection_->call(FrameType::tunnel_finish, encode(TunnelData{channel_, {}})));
+    co_return Result<>();
+  }
+
+  void interrupt() override { connection_->interrupt(channel_); }
+
+ private:
+  std::shared_ptr<AgentConnection> connection_;
+  uint32_t channel_;
+  uint64_t taken_ = 0;
+  bool ended_ = false;
+};
+
 class AgentFileReader final : public FileReader {
  public:
   AgentFileReader(std::shared_ptr<AgentConnection> connection, OpenedFile opened)
@@ -294,6 +346,11 @@ Task<std::unique_ptr<Process>> AgentGuest::start(ExecRequest request) {
   exec.cpu_time_ms = static_cast<uint64_t>(std::max<int64_t>(request.cpu_time.count(), 0));
   exec.output_limit = request.output_limit;
   exec.credit = kWindow;
+  if (request.terminal) {
+    exec.rows = request.terminal->rows;
+    exec.columns = request.terminal->columns;
+    exec.stdin_open = true;
+  }
   std::vector<Fd> descriptors;
   if (exec.direct) {
     for (auto& descriptor : request.direct) descriptors.push_back(std::move(descriptor));
@@ -327,6 +384,13 @@ Task<> AgentGuest::signal(ProcessId process, int signal_number) {
   const std::string body = encode(Signal{process, static_cast<uint32_t>(signal_number)});
   CO_TRY(auto agent, co_await connection());
   CO_TRY_OK(co_await agent->call(FrameType::signal, body));
+  co_return Result<>();
+}
+
+Task<> AgentGuest::resize(ProcessId process, TerminalSize size) {
+  const std::string body = encode(Resize{process, size.rows, size.columns});
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY_OK(co_await agent->call(FrameType::resize, body));
   co_return Result<>();
 }
 
@@ -364,6 +428,19 @@ Task<std::vector<FileChange>> AgentGuest::changes(std::string path) {
     for (auto& change : page.changes) all.push_back(to_change(std::move(change)));
     if (!page.more) co_return all;
   }
+}
+
+Task<std::unique_ptr<Tunnel>> AgentGuest::dial(uint16_t port) {
+  CO_TRY(auto agent, co_await connection());
+  const uint32_t channel = agent->open_channel(kWindow);
+  auto tunnel = std::make_unique<AgentTunnel>(agent, channel);
+  CO_TRY_OK(co_await agent->send(FrameType::dial, channel, encode(Dial{port, kWindow})));
+  CO_TRY(const auto answer, co_await agent->receive_answer(channel));
+  if (answer.type == FrameType::started) co_return tunnel;
+  if (answer.type != FrameType::error)
+    co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
+  CO_TRY(auto error, decode_error(answer.body));
+  co_return error;
 }
 
 Task<std::unique_ptr<FileReader>> AgentGuest::open_read(std::string path) {

@@ -25,6 +25,7 @@ class AgentGuest final : public Guest {
   Task<std::unique_ptr<Process>> attach(ProcessId process, ResumeFrom from) override;
   Task<std::vector<ProcessInfo>> processes() override;
   Task<> signal(ProcessId process, int signal_number) override;
+  Task<> resize(ProcessId process, TerminalSize size) override;
   Task<FileInfo> stat(std::string path) override;
   Task<std::vector<FileInfo>> list(std::string path, size_t most) override;
   Task<std::unique_ptr<FileReader>> open_read(std::string path) override;
@@ -34,6 +35,7 @@ class AgentGuest final : public Guest {
   Task<> move(std::string from, std::string to) override;
   Task<> remove(std::string path, Recursive recursive) override;
   Task<std::vector<FileChange>> changes(std::string path) override;
+  Task<std::unique_ptr<Tunnel>> dial(uint16_t port) override;
 
   // Beyond Guest, for drivers.
   Task<> end_processes();

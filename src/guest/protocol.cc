@@ -61,6 +61,12 @@ Result<Exited> take_exited(ByteReader& reader) {
   return message;
 }
 
+Result<uint16_t> take_u16(ByteReader& reader) {
+  const uint32_t value = reader.u32();
+  if (value > UINT16_MAX) return bad("a number that is too large");
+  return static_cast<uint16_t>(value);
+}
+
 }  // namespace
 
 std::string encode(const Hello& message) {
@@ -102,6 +108,8 @@ std::string encode(const Exec& message) {
   writer.u64(message.cpu_time_ms);
   writer.u64(message.output_limit);
   writer.u64(message.credit);
+  writer.u32(message.rows);
+  writer.u32(message.columns);
   return std::move(writer).bytes();
 }
 
@@ -120,6 +128,9 @@ Result<Exec> decode_exec(std::string_view body) {
   message.cpu_time_ms = reader.u64();
   message.output_limit = reader.u64();
   message.credit = reader.u64();
+  TRY(message.rows, take_u16(reader));
+  TRY(message.columns, take_u16(reader));
+  if ((message.rows == 0) != (message.columns == 0)) return bad("half a terminal");
   if (flags > 7) return bad("unknown flags");
   return checked(reader, std::move(message));
 }
@@ -236,6 +247,53 @@ Result<Signal> decode_signal(std::string_view body) {
   return checked(reader, message);
 }
 
+std::string encode(const Resize& message) {
+  ByteWriter writer;
+  writer.u64(message.process);
+  writer.u32(message.rows);
+  writer.u32(message.columns);
+  return std::move(writer).bytes();
+}
+
+Result<Resize> decode_resize(std::string_view body) {
+  ByteReader reader(body);
+  Resize message;
+  message.process = reader.u64();
+  TRY(message.rows, take_u16(reader));
+  TRY(message.columns, take_u16(reader));
+  return checked(reader, message);
+}
+
+std::string encode(const Dial& message) {
+  ByteWriter writer;
+  writer.u32(message.port);
+  writer.u64(message.credit);
+  return std::move(writer).bytes();
+}
+
+Result<Dial> decode_dial(std::string_view body) {
+  ByteReader reader(body);
+  Dial message;
+  TRY(message.port, take_u16(reader));
+  message.credit = reader.u64();
+  return checked(reader, message);
+}
+
+std::string encode(const TunnelData& message) {
+  ByteWriter writer;
+  writer.u32(message.channel);
+  writer.raw(message.bytes);
+  return std::move(writer).bytes();
+}
+
+Result<TunnelData> decode_tunnel_data(std::string_view body) {
+  ByteReader reader(body);
+  TunnelData message;
+  message.channel = reader.u32();
+  message.bytes = reader.raw();
+  return checked(reader, message);
+}
+
 std::string encode(const std::vector<ProcessRow>& rows) {
   ByteWriter writer;
   writer.u32(static_cast<uint32_t>(rows.size()));
@@ -245,7 +303,7 @@ std::string encode(const std::vector<ProcessRow>& rows) {
     writer.texts(row.argv);
     writer.text(row.cwd);
     writer.i64(row.started_at_ms);
-    writer.u8(row.running ? 1 : 0);
+    writer.u8(static_cast<uint8_t>((row.running ? 1 : 0) | (row.terminal ? 2 : 0)));
     put(writer, row.exit);
     for (const uint64_t at : {row.stdout_first, row.stdout_end, row.stderr_first, row.stderr_end})
       writer.u64(at);
@@ -265,7 +323,9 @@ Result<std::vector<ProcessRow>> decode_processes(std::string_view body) {
     row.argv = reader.texts(kMostArguments);
     row.cwd = reader.text();
     row.started_at_ms = reader.i64();
-    row.running = reader.u8() == 1;
+    const uint8_t flags = reader.u8();
+    row.running = (flags & 1) != 0;
+    row.terminal = (flags & 2) != 0;
     TRY(row.exit, take_exited(reader));
     row.stdout_first = reader.u64();
     row.stdout_end = reader.u64();

@@ -45,7 +45,8 @@ struct Exec {
   uint64_t timeout_ms = 0;
   uint64_t cpu_time_ms = 0;
   uint64_t output_limit = 0;
-  uint64_t credit = 0;  // how many bytes of output may come before the host grants more
+  uint64_t credit = 0;             // how many bytes of output may come before the host grants more
+  uint16_t rows = 0, columns = 0;  // of its terminal; both zero = it has none
 };
 std::string encode(const Exec& message);
 Result<Exec> decode_exec(std::string_view body);
@@ -116,6 +117,28 @@ struct Signal {
 std::string encode(const Signal& message);
 Result<Signal> decode_signal(std::string_view body);
 
+struct Resize {
+  uint64_t process = 0;
+  uint16_t rows = 0, columns = 0;
+};
+std::string encode(const Resize& message);
+Result<Resize> decode_resize(std::string_view body);
+
+struct Dial {
+  uint16_t port = 0;    // of the sandbox's own loopback
+  uint64_t credit = 0;  // as in Exec
+};
+std::string encode(const Dial& message);
+Result<Dial> decode_dial(std::string_view body);
+
+// What goes to the service that was dialled on `channel`.
+struct TunnelData {
+  uint32_t channel = 0;
+  std::string_view bytes;  // none for tunnel_finish
+};
+std::string encode(const TunnelData& message);
+Result<TunnelData> decode_tunnel_data(std::string_view body);
+
 struct ProcessRow {
   uint64_t process = 0;
   uint32_t pid = 0;
@@ -123,6 +146,7 @@ struct ProcessRow {
   std::string cwd;
   int64_t started_at_ms = 0;
   bool running = true;
+  bool terminal = false;
   Exited exit;
   uint64_t stdout_first = 0, stdout_end = 0;
   uint64_t stderr_first = 0, stderr_end = 0;

@@ -151,8 +151,7 @@ std::vector<PlaceFacts> look_at_places(const std::vector<Mounted>& mounts,
   }
   Fd name_space;
   if (geteuid() == 0) {
-    if (auto made = make_user_namespace({0, 1'000, 1}, {0, 1'000, 1}, geteuid(),
-                                        FurtherNamespaces::allowed))
+    if (auto made = make_user_namespace({0, 1'000, 1}, {0, 1'000, 1}, geteuid()))
       name_space = std::move(*made);
   }
   std::vector<PlaceFacts> places;

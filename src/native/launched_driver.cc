@@ -52,6 +52,8 @@ class LaunchedDriver final : public Driver {
                  LaunchedDriverOptions options)
       : executor_(std::move(executor)), launcher_(launcher), options_(std::move(options)) {
     options_.capabilities.direct_stdio = true;
+    options_.capabilities.pty = true;
+    options_.capabilities.ports = is_box();
     launcher_.subscribe([this](const EndedEvent& event) { on_event(event); });
     parked_ = ParkedBoxes::create(executor_, system_clock(), is_box() ? options_.most_parked : 0,
                                   [this](std::string id, BoxRequest request) {

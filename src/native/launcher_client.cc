@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 #include "base/text.h"
 #include "net/event.h"
 #include "os/file.h"
+#include "os/process.h"
 #include "os/socket.h"
 
 extern char** environ;
@@ -30,7 +32,7 @@ constexpr auto kConnectPatience = std::chrono::seconds(10);
 constexpr auto kStartPause = std::chrono::milliseconds(200);
 constexpr auto kConnectPause = std::chrono::milliseconds(2);
 constexpr int kMostSuccessors = 3;
-constexpr auto kLeavePatience = std::chrono::seconds(3);
+constexpr int kLeavePatienceMs = 3'000;
 
 Error gone() {
   return Error(Code::unavailable, "the launcher does not answer")
@@ -133,12 +135,12 @@ LauncherClient::~LauncherClient() {
   impl_->disconnect();
   if (!impl_->is_embedded || impl_->launcher == 0) return;
   // It ends everything and leaves; waiting for it means that nothing is left when we are gone.
-  const auto give_up = std::chrono::steady_clock::now() + kLeavePatience;
-  while (waitpid(impl_->launcher, nullptr, WNOHANG) == 0 &&
-         std::chrono::steady_clock::now() < give_up) {
-    const timespec pause{0, 100'000};
-    nanosleep(&pause, nullptr);
+  if (const auto launcher = os::open_pidfd(impl_->launcher)) {
+    pollfd waited{launcher->get(), POLLIN, 0};
+    while (poll(&waited, 1, kLeavePatienceMs) < 0 && errno == EINTR) {
+    }
   }
+  waitpid(impl_->launcher, nullptr, WNOHANG);
 }
 
 Result<std::unique_ptr<LauncherClient>> LauncherClient::kept(asio::any_io_executor executor,

@@ -20,8 +20,6 @@
 namespace atl::native {
 namespace {
 
-constexpr const char* kMostNamespaces = "/proc/sys/user/max_user_namespaces";
-
 std::string line_of(const IdMapping& mapping) {
   return std::to_string(mapping.inside) + " " + std::to_string(mapping.outside) + " " +
          std::to_string(mapping.count) + "\n";
@@ -33,25 +31,15 @@ constexpr int kPatienceMs = 5'000;
 struct Holding {
   pid_t parent = 0;
   uid_t owner = 0;
-  FurtherNamespaces further = FurtherNamespaces::none;
-  int go = -1, done = -1;  // a byte means "go on"; the other way, 0 or why not
+  int done = -1;  // takes 0, or why not
 };
 
-// Makes the namespace and stays in it until it is told to go. It runs beside its parent, on the
+// Makes the namespace and stays in it until it is killed. It runs beside its parent, on the
 // same memory and descriptors: a copy of the launcher with all that it has open would cost more
 // than the namespace.
 ATOLL_IN_CHILD int hold(void* argument) {
   const Holding& holding = *static_cast<const Holding*>(argument);
   const long id = holding.owner;
-  char byte = 0;
-  const auto tell = [&](long failure) ATOLL_IN_CHILD {
-    byte = static_cast<char>(-failure);
-    raw_call(SYS_write, holding.done, reinterpret_cast<long>(&byte), 1);
-  };
-  const auto wait = [&]() ATOLL_IN_CHILD {
-    while (raw_call(SYS_read, holding.go, reinterpret_cast<long>(&byte), 1) == -EINTR) {
-    }
-  };
   // Who is left alone would hold all that the launcher had open, and with it the next one up. Every
   // change of rights takes this back.
   const auto end_with_parent = [&]() ATOLL_IN_CHILD {
@@ -66,19 +54,10 @@ ATOLL_IN_CHILD int hold(void* argument) {
   }
   if (failure == 0) failure = raw_call(SYS_unshare, CLONE_NEWUSER);
   end_with_parent();
-  tell(failure);
+  const char told = static_cast<char>(-failure);
+  raw_call(SYS_write, holding.done, reinterpret_cast<long>(&told), 1);
   if (failure != 0) return 1;
-  wait();
-  if (holding.further == FurtherNamespaces::none) {
-    const long fd = raw_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(kMostNamespaces),
-                             O_WRONLY | O_CLOEXEC);
-    failure = fd < 0 ? fd : raw_call(SYS_write, fd, reinterpret_cast<long>("0\n"), 2);
-    if (failure > 0) failure = 0;
-    if (fd >= 0) raw_call(SYS_close, fd);
-  }
-  tell(failure);
-  wait();
-  return 0;
+  for (;;) raw_call(SYS_pause);
 }
 
 // The end of a holder that was killed is not seen here: its end of the pipe is ours, too.
@@ -95,20 +74,17 @@ Result<> await(const Fd& done, const char* what) {
 
 }  // namespace
 
-Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups, uid_t owner,
-                               FurtherNamespaces further) {
+Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups, uid_t owner) {
   // One at a time, so one stack serves them all.
   static char* const stack =
       static_cast<char*>(mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0));
   if (stack == MAP_FAILED) return os_error("allocating a stack");
-  int go[2], done[2];
-  if (pipe2(go, O_CLOEXEC) != 0) return os_error("making a pipe");
-  const Fd go_read(go[0]), go_write(go[1]);
+  int done[2];
   if (pipe2(done, O_CLOEXEC) != 0) return os_error("making a pipe");
   const Fd done_read(done[0]), done_write(done[1]);
 
-  Holding holding{getpid(), owner, further, go[0], done[1]};
+  Holding holding{getpid(), owner, done[1]};
   const pid_t holder = clone(hold, stack + kStackBytes, CLONE_VM | CLONE_FILES | SIGCHLD, &holding);
   if (holder < 0) return os_error("starting a process");
   const auto make = [&]() -> Result<Fd> {
@@ -116,8 +92,6 @@ Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups, 
     const std::string proc = "/proc/" + std::to_string(holder);
     TRY_OK(os::write_value(AT_FDCWD, proc + "/uid_map", line_of(users)));
     TRY_OK(os::write_value(AT_FDCWD, proc + "/gid_map", line_of(groups)));
-    if (write(go_write.get(), "m", 1) != 1) return os_error("preparing a user namespace");
-    TRY_OK(await(done_read, "forbidding further user namespaces"));
     return os::open_at(AT_FDCWD, proc + "/ns/user", O_RDONLY);
   };
   auto result = make();

@@ -20,15 +20,9 @@ struct IdMapping {
   uint32_t count = 0;
 };
 
-enum class FurtherNamespaces : uint8_t {
-  allowed,
-  none,  // nobody inside can make a user namespace below it
-};
-
 // Needs CAP_SETUID and CAP_SETGID here. The kernel counts some things (inotify instances, message
 // queues, namespaces) for whoever made the namespace too, so it is made by `owner`: a sandbox's own
 // range, and never a user whose budget somebody else needs.
-Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups, uid_t owner,
-                               FurtherNamespaces further);
+Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups, uid_t owner);
 
 }  // namespace atl::native

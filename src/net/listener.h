@@ -1,4 +1,4 @@
-// Listener: one listening socket that hands accepted connections on. Only src/net includes this.
+// Listener: one listening socket that hands accepted connections on.
 #pragma once
 
 #include <functional>

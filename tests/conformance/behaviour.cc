@@ -11,6 +11,7 @@ std::vector<Group> all_groups() {
       {"processes", process_behaviours()},
       {"output", output_behaviours()},
       {"stdin", stdin_behaviours()},
+      {"terminals", terminal_behaviours()},
       {"signals and timeouts", signal_behaviours()},
       {"files", file_behaviours()},
       {"paths", path_behaviours()},

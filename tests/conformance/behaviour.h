@@ -42,6 +42,7 @@ std::span<const Behaviour> exec_behaviours();
 std::span<const Behaviour> process_behaviours();
 std::span<const Behaviour> output_behaviours();
 std::span<const Behaviour> stdin_behaviours();
+std::span<const Behaviour> terminal_behaviours();
 std::span<const Behaviour> signal_behaviours();
 std::span<const Behaviour> file_behaviours();
 std::span<const Behaviour> path_behaviours();

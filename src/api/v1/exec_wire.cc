@@ -6,6 +6,7 @@
 namespace atl::api::v1 {
 namespace {
 
+constexpr int64_t kMostCells = 10'000;  // in a row or column
 constexpr int64_t kLargestOutputLimit = int64_t{1} << 50;
 
 Error invalid(std::string_view field, std::string_view problem) {
@@ -46,6 +47,17 @@ void append_usage(std::string& out, const Usage& usage) {
 
 }  // namespace
 
+Result<TerminalSize> to_size(const WireTerminal& wire) {
+  TerminalSize size;
+  TRY(const int64_t rows, in_range("rows", wire.rows, size.rows, kMostCells));
+  TRY(const int64_t columns, in_range("cols", wire.cols, size.columns, kMostCells));
+  if (rows == 0 || columns == 0)
+    return invalid("tty", "a terminal has at least one row and one column");
+  size.rows = static_cast<uint16_t>(rows);
+  size.columns = static_cast<uint16_t>(columns);
+  return size;
+}
+
 Result<ExecPlan> to_plan(WireExec wire) {
   ExecPlan plan;
   TRY(plan.request.argv, to_argv(wire));
@@ -58,6 +70,11 @@ Result<ExecPlan> to_plan(WireExec wire) {
     auto bytes = from_base64(*wire.stdin_b64);
     if (!bytes) return invalid("stdin_b64", "it is not base64");
     plan.stdin_bytes = *std::move(bytes);
+  }
+  if (wire.tty) {
+    TRY(plan.request.terminal, to_size(*wire.tty));
+    // A terminal whose other end nobody holds would be hung up at once.
+    if (!wire.stdin_open) wire.stdin_open = true;
   }
   if (wire.stdin_open.value_or(false)) plan.after_stdin = AfterStdin::leave_open;
   if (plan.after_stdin == AfterStdin::leave_open || !plan.stdin_bytes.empty()) {

@@ -13,6 +13,13 @@
 
 namespace atl::api::v1 {
 
+// Of a terminal; 24 rows of 80 columns if not told.
+struct WireTerminal {
+  std::optional<int64_t> rows;
+  std::optional<int64_t> cols;
+};
+BOOST_DESCRIBE_STRUCT(WireTerminal, (), (rows, cols))
+
 struct WireExec {
   std::optional<std::vector<std::string>> argv;
   std::optional<std::string> command;  // for /bin/sh -c
@@ -21,7 +28,8 @@ struct WireExec {
   std::optional<std::string> user;
   std::optional<std::string> stdin_;
   std::optional<std::string> stdin_b64;
-  std::optional<bool> stdin_open;  // more stdin comes by POST …/processes/{process}/stdin
+  std::optional<bool> stdin_open;   // more stdin comes by POST …/processes/{process}/stdin
+  std::optional<WireTerminal> tty;  // instead of pipes
   std::optional<int64_t> timeout_ms;
   std::optional<int64_t> cpu_time_ms;
   std::optional<int64_t> output_limit;
@@ -29,8 +37,8 @@ struct WireExec {
   std::optional<bool> warm;  // false: by an interpreter that was started for it
 };
 BOOST_DESCRIBE_STRUCT(WireExec, (),
-                      (argv, command, env, cwd, user, stdin_, stdin_b64, stdin_open, timeout_ms,
-                       cpu_time_ms, output_limit, max_output_bytes, warm))
+                      (argv, command, env, cwd, user, stdin_, stdin_b64, stdin_open, tty,
+                       timeout_ms, cpu_time_ms, output_limit, max_output_bytes, warm))
 
 struct ExecPlan {
   ExecRequest request;
@@ -43,6 +51,7 @@ inline constexpr size_t kDefaultKeep = size_t{8} << 20;
 inline constexpr size_t kMostKeep = size_t{64} << 20;
 
 Result<ExecPlan> to_plan(WireExec wire);
+Result<TerminalSize> to_size(const WireTerminal& wire);
 
 // What only a run knows.
 struct RunFacts {

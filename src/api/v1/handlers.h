@@ -25,8 +25,10 @@ Task<> fork_sandbox(Call& call);
 Task<> resize_sandbox(Call& call);
 Task<> patch_sandbox(Call& call);
 
-// exec.cc, runs.cc, batch.cc
+// exec.cc, exec_socket.cc, runs.cc, batch.cc
 Task<> exec(Call& call);
+Task<> exec_socket(Call& call);
+Task<> attach_socket(Call& call);
 Task<> run(Call& call);
 Task<> run_batch(Call& call);
 
@@ -48,7 +50,11 @@ Task<> list_processes(Call& call);
 Task<> attach_output(Call& call);
 Task<> write_stdin(Call& call);
 Task<> signal_process(Call& call);
+Task<> resize_process(Call& call);
 Task<> read_logs(Call& call);
+
+// ports.cc
+Task<> dial_port(Call& call);
 
 // drivers.cc
 Task<> list_drivers(Call& call);

@@ -8,30 +8,6 @@ constexpr std::string_view kFrames = "application/vnd.atoll.stream";
 
 std::string_view name_of(Stream stream) { return stream == Stream::out ? "stdout" : "stderr"; }
 
-void append_start(ObjectWriter& object, const StartFacts& facts, const RequestIds& ids) {
-  object.member("sandbox", facts.sandbox);
-  object.member("process", facts.process);
-  object.member("pid", facts.pid);
-  object.member("request_id", ids.request_id);
-}
-
-void append_gap(ObjectWriter& object, const OutputGap& gap) {
-  object.member("stream", name_of(gap.stream));
-  object.member("from", gap.from);
-  object.member("to", gap.to);
-}
-
-void append_end(ObjectWriter& object, const StartFacts& facts, const ExitStatus& status,
-                Truncated truncated, const std::optional<RunFacts>& run, const RequestIds& ids) {
-  append_exit(object, status, truncated);
-  if (facts.process != 0) {
-    object.member("process", facts.process);
-    object.member("pid", facts.pid);
-  }
-  if (run) append_run_facts(object, *run);
-  object.member("request_id", ids.request_id);
-}
-
 // Keeps the beginning of each stream and answers at the end.
 class WholeAnswer final : public OutputSink {
  public:
@@ -258,6 +234,30 @@ bool accepts(std::string_view accept, std::string_view type) {
 }
 
 }  // namespace
+
+void append_start(ObjectWriter& object, const StartFacts& facts, const RequestIds& ids) {
+  object.member("sandbox", facts.sandbox);
+  object.member("process", facts.process);
+  object.member("pid", facts.pid);
+  object.member("request_id", ids.request_id);
+}
+
+void append_gap(ObjectWriter& object, const OutputGap& gap) {
+  object.member("stream", name_of(gap.stream));
+  object.member("from", gap.from);
+  object.member("to", gap.to);
+}
+
+void append_end(ObjectWriter& object, const StartFacts& facts, const ExitStatus& status,
+                Truncated truncated, const std::optional<RunFacts>& run, const RequestIds& ids) {
+  append_exit(object, status, truncated);
+  if (facts.process != 0) {
+    object.member("process", facts.process);
+    object.member("pid", facts.pid);
+  }
+  if (run) append_run_facts(object, *run);
+  object.member("request_id", ids.request_id);
+}
 
 Reply find_reply(const net::Request& request) {
   const std::string_view accept = request.headers.get("Accept");

@@ -30,6 +30,11 @@ struct StartFacts {
   int pid = 0;
 };
 
+void append_start(ObjectWriter& object, const StartFacts& facts, const RequestIds& ids);
+void append_gap(ObjectWriter& object, const OutputGap& gap);
+void append_end(ObjectWriter& object, const StartFacts& facts, const ExitStatus& status,
+                Truncated truncated, const std::optional<RunFacts>& run, const RequestIds& ids);
+
 class OutputSink {
  public:
   virtual ~OutputSink() = default;

@@ -1,6 +1,4 @@
 // /v1/sandboxes/{id}/processes: what runs and ran, and the way back to it.
-#include <csignal>
-
 #include <boost/asio/this_coro.hpp>
 
 #include "api/body.h"
@@ -8,6 +6,7 @@
 #include "api/v1/follow.h"
 #include "api/v1/handlers.h"
 #include "api/v1/process_choice.h"
+#include "api/v1/signal_name.h"
 
 namespace atl::api::v1 {
 namespace {
@@ -40,6 +39,7 @@ void append_process(std::string& out, const ProcessInfo& info) {
   object.bytes("cwd", info.cwd);
   object.member("started_at", to_rfc3339(info.started_at));
   object.member("running", info.running);
+  if (info.terminal) object.member("tty", true);
   // What is still kept of each stream, as offsets from its beginning.
   append_kept(object.key("stdout"), info.stdout_first, info.stdout_end);
   append_kept(object.key("stderr"), info.stderr_first, info.stderr_end);
@@ -49,33 +49,6 @@ void append_process(std::string& out, const ProcessInfo& info) {
     exit.close();
   }
   object.close();
-}
-
-struct SignalName {
-  std::string_view name;
-  int number;
-};
-constexpr SignalName kSignals[] = {
-    {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"ABRT", SIGABRT}, {"KILL", SIGKILL},
-    {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"PIPE", SIGPIPE}, {"ALRM", SIGALRM}, {"TERM", SIGTERM},
-    {"CHLD", SIGCHLD}, {"CONT", SIGCONT}, {"STOP", SIGSTOP}, {"TSTP", SIGTSTP}, {"WINCH", SIGWINCH},
-    {"TTIN", SIGTTIN}, {"TTOU", SIGTTOU}, {"URG", SIGURG},   {"TRAP", SIGTRAP}, {"SEGV", SIGSEGV},
-};
-
-Result<int> to_signal(const json::Value& value) {
-  if (const auto* number = value.if_int64(); number != nullptr && *number >= 1 && *number <= 64) {
-    return static_cast<int>(*number);
-  }
-  if (const auto* text = value.if_string()) {
-    std::string_view name(text->data(), text->size());
-    if (name.starts_with("SIG")) name.remove_prefix(3);
-    for (const auto& known : kSignals) {
-      if (known.name == name) return known.number;
-    }
-  }
-  return Error(Code::invalid_argument,
-               R"(signal: it is a number from 1 to 64 or a name such as "SIGTERM")")
-      .at_stage("request");
 }
 
 // Whoever is attached and does not read slows the process down; so what it says meanwhile is read
@@ -169,6 +142,15 @@ Task<> signal_process(Call& call) {
   CO_TRY(const auto id, call.process());
   CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
   CO_TRY_OK(co_await lease->signal(id, number));
+  co_return co_await call.answer_nothing();
+}
+
+Task<> resize_process(Call& call) {
+  CO_TRY(const auto wire, co_await read_json<WireTerminal>(call, kMostJson));
+  CO_TRY(const auto size, to_size(wire));
+  CO_TRY(const auto id, call.process());
+  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY_OK(co_await lease->resize(id, size));
   co_return co_await call.answer_nothing();
 }
 

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -33,6 +34,7 @@ constexpr size_t kStackBytes = 256 * 1024;
 // Above the places that the agent expects; from here on the kernel picks numbers that are free.
 constexpr int kAside = 128;
 constexpr size_t kMostPlaced = 64;
+constexpr const char* kMostNamespaces = "/proc/sys/user/max_user_namespaces";
 
 // In the order of the enum.
 constexpr const char* kStageTexts[] = {
@@ -78,8 +80,8 @@ ATOLL_IN_CHILD bool put_aside(Placement& placement, int fd) {
   return true;
 }
 
-ATOLL_IN_CHILD bool write_text(const char* path, const char* text) {
-  const int fd = open(path, O_WRONLY | O_CLOEXEC);
+ATOLL_IN_CHILD bool write_text(const char* path, const char* text, int directory = AT_FDCWD) {
+  const int fd = openat(directory, path, O_WRONLY | O_CLOEXEC);
   if (fd < 0) return false;
   const auto length = static_cast<ssize_t>(strlen(text));
   const bool written = write(fd, text, static_cast<size_t>(length)) == length;
@@ -115,8 +117,7 @@ ATOLL_IN_CHILD bool map_ourselves(const BoxLaunch& launch) {
   // takes them all.
   if (!write_text("/proc/sys/user/max_inotify_instances", "32")) return false;
   // Behind seccomp, which lets the agent call clone3 (see SandboxFilterOptions).
-  return launch.plan->without.has(Layer::seccomp) ||
-         write_text("/proc/sys/user/max_user_namespaces", "0");
+  return launch.plan->without.has(Layer::seccomp) || write_text(kMostNamespaces, "0");
 }
 
 ATOLL_IN_CHILD bool join_cgroups(const BoxLaunch& launch) {
@@ -224,8 +225,12 @@ ATOLL_IN_CHILD bool make_files_as_sandbox(uint32_t first_id) {
   return true;
 }
 
-ATOLL_IN_CHILD void build_root(BoxLaunch& launch, Placement& placement) {
+// Returns the settings of the user namespace in the sandbox's own /proc, before they are covered.
+// The host's /proc keeps an entry for every namespace that ever asked, all under one name, and
+// looks through them one by one.
+ATOLL_IN_CHILD int build_root(BoxLaunch& launch, Placement& placement) {
   const Plan& plan = *launch.plan;
+  int settings = -1;
   const bool shares = launch.shared_root >= 0;
   if ((shares ? enter_shared(launch) : enter_stage()) != 0) fail(launch, BoxStage::stage);
   for (size_t i = shares ? plan.shared_steps : 0; i < plan.steps.size(); ++i) {
@@ -243,7 +248,9 @@ ATOLL_IN_CHILD void build_root(BoxLaunch& launch, Placement& placement) {
       }
     }
     if (carry_out(launch, step) != 0) fail(launch, BoxStage::step, step.target.c_str());
+    if (step.kind == StepKind::proc) settings = open_on_stage("root/proc/sys/user");
   }
+  return settings;
 }
 
 ATOLL_IN_CHILD int child_main(void* argument) {
@@ -258,6 +265,9 @@ ATOLL_IN_CHILD int child_main(void* argument) {
   setsid();
   umask(0);
 
+  // Only now a table of descriptors of our own, without what lies above.
+  if (syscall(SYS_close_range, launch.first_not_copied, ~0U, CLOSE_RANGE_UNSHARE) != 0)
+    fail(launch, BoxStage::descriptors);
   Placement placement{};
   for (size_t i = 0; i < launch.given_count; ++i) {
     if (!put_aside(placement, launch.given[i])) fail(launch, BoxStage::descriptors);
@@ -282,10 +292,11 @@ ATOLL_IN_CHILD int child_main(void* argument) {
       sethostname(plan.hostname.c_str(), plan.hostname.size()) != 0) {
     fail(launch, BoxStage::hostname);
   }
+  int settings = -1;
   if ((plan.namespaces & CLONE_NEWNS) != 0 && !plan.without.has(Layer::root)) {
     if (plan.storage == Storage::pool && !make_files_as_sandbox(launch.first_id))
       fail(launch, BoxStage::identity);
-    build_root(launch, placement);
+    settings = build_root(launch, placement);
   }
 
   if (launch.user_namespace >= 0) {
@@ -295,6 +306,9 @@ ATOLL_IN_CHILD int child_main(void* argument) {
         syscall(SYS_setresuid, 0, 0, 0) != 0) {
       fail(launch, BoxStage::identity);
     }
+    const bool own = settings >= 0;
+    if (!write_text(own ? "max_user_namespaces" : kMostNamespaces, "0", own ? settings : AT_FDCWD))
+      fail(launch, BoxStage::user_namespace);
   }
   const rlimit no_core{0, 0};
   if (!plan.without.has(Layer::rlimits) && setrlimit(RLIMIT_CORE, &no_core) != 0) {
@@ -335,6 +349,20 @@ ATOLL_IN_CHILD int child_main(void* argument) {
   fail(launch, BoxStage::exec);
 }
 
+int highest_descriptor(const BoxLaunch& launch) {
+  int highest = std::max({launch.program, launch.shared_root, launch.shared_stage,
+                          launch.user_namespace, launch.hand_down, launch.landlock});
+  const auto look = [&](const int* fds, size_t count) {
+    for (size_t i = 0; i < count; ++i) highest = std::max(highest, fds[i]);
+  };
+  look(launch.given, launch.given_count);
+  look(launch.joins, launch.join_count);
+  look(launch.work_groups, launch.work_group_count);
+  for (size_t i = 0; i < launch.tree_count; ++i)
+    highest = std::max(highest, launch.trees[i].descriptor);
+  return highest;
+}
+
 }  // namespace
 
 Result<StartedAgent> start_box(BoxLaunch& launch) {
@@ -354,9 +382,10 @@ Result<StartedAgent> start_box(BoxLaunch& launch) {
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &saved);
   int pidfd = -1;
-  const pid_t pid = clone(child_main, stack + kStackBytes,
-                          static_cast<int>(flags | CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD),
-                          &launch, &pidfd);
+  flags |= CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_PIDFD | SIGCHLD;
+  launch.first_not_copied = std::max(kNotForChildren, highest_descriptor(launch) + 1);
+  const pid_t pid =
+      clone(child_main, stack + kStackBytes, static_cast<int>(flags), &launch, &pidfd);
   const int failure = errno;
   sigprocmask(SIG_SETMASK, &saved, nullptr);
   if (pid < 0) return os_error_from(failure, "making the sandbox's namespaces");

@@ -74,6 +74,8 @@ struct BoxLaunch {
   const int* work_groups = nullptr;  // directories that the agent may write below
   size_t work_group_count = 0;
 
+  int first_not_copied = 0;  // set by start_box
+
   // Told by the child.
   BoxStage failed_at = BoxStage::none;
   int failure = 0;
@@ -84,6 +86,10 @@ struct StartedAgent {
   pid_t pid = 0;
   Fd pidfd;
 };
+
+// Descriptors from here on are not copied into the child, unless the launch needs them: what the
+// launcher keeps of every sandbox belongs there, or each child costs more than the one before.
+inline constexpr int kNotForChildren = 1024;
 
 Result<StartedAgent> start_box(BoxLaunch& launch);
 

@@ -5,6 +5,7 @@
 #include <linux/securebits.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -66,6 +67,8 @@ ATOLL_IN_CHILD bool drop_capabilities(uint64_t kept) {
   for (int i = 0; i < 3; ++i) {
     if (dup2(plan.stdio[i], i) < 0) fail_child(plan, ChildStage::stdio);
   }
+  if (plan.has_terminal && ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0)
+    fail_child(plan, ChildStage::stdio);
   unsigned kept = 3;
   for (; kept < 5 && plan.more[kept - 3] >= 0; ++kept) {
     if (dup2(plan.more[kept - 3], static_cast<int>(kept)) < 0) fail_child(plan, ChildStage::stdio);

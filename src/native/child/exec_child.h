@@ -44,6 +44,7 @@ struct ChildPlan {
   int birthplace = -1;  // instead, where the kernel can: the directory of a group of version 2
   int stdio[3] = {-1, -1, -1};  // all above 2
   int more[2] = {-1, -1};       // 3 and 4, if there are any; given above 4
+  bool has_terminal = false;    // stdio is one, and becomes the session's own
   int directory = -1;
   const ChildLimit* limits = nullptr;
   size_t limit_count = 0;

@@ -200,8 +200,8 @@ Result<std::vector<Fd>> BoxMaker::detach(const BoxOrder& order, const IdRange& i
       const uid_t owner = client == 0 ? info.st_uid : client;
       const gid_t group = client == 0 ? info.st_gid : order.client.gid;
       const uint32_t inside = ids.base() + (is_root ? 0 : kUserId);
-      TRY(const auto single, make_user_namespace({owner, inside, 1}, {group, inside, 1}, ids.base(),
-                                                 FurtherNamespaces::none));
+      TRY(const auto single,
+          make_user_namespace({owner, inside, 1}, {group, inside, 1}, ids.base()));
       auto mapped = idmap(tree.get(), single, is_root ? "(the root)" : "");
       // Without it a read-only directory shows what everybody may read.
       if (!mapped && shown != ShownAs::ro) return std::move(mapped).error();
@@ -248,8 +248,8 @@ Result<std::unique_ptr<BoxInMaking>> BoxMaker::begin(BoxOrder order) {
     TRY(making.box.ids, take_id_range(id_directory_, hint));
     if (!without_.has(Layer::user_namespace)) {
       const uint32_t base = making.box.ids.base();
-      TRY(making.name_space, make_user_namespace({0, base, kIdsPerBox}, {0, base, kIdsPerBox}, base,
-                                                 FurtherNamespaces::none));
+      TRY(making.name_space,
+          make_user_namespace({0, base, kIdsPerBox}, {0, base, kIdsPerBox}, base));
       launch.user_namespace = making.name_space.get();
       launch.first_id = base;
     }

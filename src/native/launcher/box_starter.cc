@@ -1,5 +1,6 @@
 #include "native/launcher/box_starter.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -12,6 +13,9 @@ Result<BoxStarter*> BoxStarter::create() {
   auto* starter = new BoxStarter;
   starter->done_ = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!starter->done_) return os_error("making an eventfd");
+  // While there is no other thread the table of descriptors grows at once; later the kernel waits
+  // for a grace period, many milliseconds.
+  const Fd room(fcntl(starter->done_.get(), F_DUPFD_CLOEXEC, 2 * kNotForChildren));
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

@@ -157,6 +157,7 @@ Result<> Launcher::take_up(const std::string& id) {
     return Error(Code::not_found, "its record is of an earlier boot");
   }
   TRY(box->pidfd, os::open_pidfd(box->record.pid, box->record.start_ticks));
+  for (Fd* kept : {&box->directory, &box->pidfd}) kept->move_up(kNotForChildren);
   if (box->record.boxed) {
     TRY(box->cgroups, maker_->find_cgroups(id));
     maker_->adopt(box->record);

@@ -173,6 +173,7 @@ Result<> Launcher::end_box(Making making, StartedAgent agent) {
   const auto stat = os::find_process(agent.pid);
   box->record.start_ticks = stat ? stat->start_ticks : 0;
   const std::string id = box->record.id;
+  for (Fd* kept : {&box->directory, &box->pidfd, &box->ids.lock}) kept->move_up(kNotForChildren);
   auto watched =
       poller_.add(box->pidfd.get(), EPOLLIN, [this, id](uint32_t) { on_agent_ended(id); });
   auto saved = watched ? save_record(box->directory.get(), box->record) : watched;

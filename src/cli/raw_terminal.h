@@ -1,0 +1,48 @@
+// Our own terminal, lent to a command in a sandbox: every key goes to the command, and its
+// terminal is as large as ours.
+#pragma once
+
+#include <termios.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "driver/exec.h"
+
+namespace atl::cli {
+
+// What our terminal measures; 24 rows of 80 columns where there is none.
+TerminalSize terminal_size();
+
+// While it lives, keys come as they are typed and mean nothing here; afterwards the terminal is as
+// it was.
+class RawTerminal final {
+ public:
+  // Code::conflict if stdin is no terminal.
+  static Result<std::unique_ptr<RawTerminal>> enter();
+  ~RawTerminal();
+  RawTerminal(const RawTerminal&) = delete;
+  RawTerminal& operator=(const RawTerminal&) = delete;
+
+ private:
+  explicit RawTerminal(const termios& before) : before_(before) {}
+
+  termios before_;
+};
+
+// Ctrl-P Ctrl-Q, by which a user leaves a command that runs on.
+class LeaveKeys final {
+ public:
+  // What is the command's of these keys, all of it before a Ctrl-P Ctrl-Q: a Ctrl-P alone waits for
+  // the key after it.
+  std::string pass(std::string_view keys);
+  bool are_complete() const { return complete_; }
+
+ private:
+  bool began_ = false;
+  bool complete_ = false;
+};
+
+}  // namespace atl::cli
