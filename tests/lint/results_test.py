@@ -16,11 +16,11 @@ def gtest_case(name, inside="", result="completed", status="run"):
     return f'<testcase name="{name}" classname="A" status="{status}" result="{result}">{inside}</testcase>'
 
 
-def count(ctest, reports=None, must_run=False):
-    """Counts {test: status} of ctest with {test: gtest cases}; gives (first line, other lines)."""
+def count(ctest, reports=None, must_run=False, said=""):
+    """Counts {test: status} of ctest with {test: gtest cases}; gives (first line, other lines). `said` is in each test."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
-        tests = "".join(f'<testcase name="{name}" status="{status}"/>' for name, status in ctest.items())
+        tests = "".join(f'<testcase name="{name}" status="{status}">{said}</testcase>' for name, status in ctest.items())
         (root / "junit.xml").write_text(f"<testsuite>{tests}</testsuite>")
         for name, text in (reports or {}).items():
             (root / f"{name}.xml").write_text(text)
@@ -41,7 +41,7 @@ class Counting(unittest.TestCase):
     def test_the_cases_of_a_gtest_program_count(self):
         report = gtest_report(gtest_case("X"), gtest_case("Y"), gtest_case("Z", FAILURE))
 
-        self.assertEqual(count({"t": "fail"}, {"t": report}), ("2 1 0", ["failed  t: A.Z"]))
+        self.assertEqual(count({"t": "fail"}, {"t": report}), ("2 1 0", ["failed  t: A.Z", "        | no"]))
 
     def test_a_program_that_fails_after_its_cases_is_a_failure(self):
         first, lines = count({"t": "fail"}, {"t": gtest_report(gtest_case("X"))})
@@ -51,6 +51,15 @@ class Counting(unittest.TestCase):
 
     def test_a_program_that_died_before_it_could_report_is_a_failure(self):
         self.assertEqual(count({"t": "fail"}, {"t": "<testsuites><test"})[0], "0 1 0")
+
+    def test_a_failure_tells_what_it_said(self):
+        said = "<system-out>one\ntwo\n</system-out>"
+        report = gtest_report(gtest_case("X"), gtest_case("Y", '<failure message="expected 1&#10;got 2"/>'))
+
+        self.assertEqual(count({"t": "fail"}, said=said)[1], ["failed  t", "        | one", "        | two"])
+        self.assertEqual(count({"t": "fail"}, {"t": report}, said=said)[1],
+                         ["failed  t: A.Y", "        | expected 1", "        | got 2"])
+        self.assertEqual(count({"t": "run"}, said=said)[1], [])
 
     def test_skipped_and_disabled_cases_are_skipped(self):
         report = gtest_report(

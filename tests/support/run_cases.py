@@ -24,8 +24,8 @@ class Recorder(unittest.TextTestResult):
         self.begun = time.monotonic()
         super().startTest(test)
 
-    def note(self, test, outcome, text=""):
-        name = test.id().split(".")[-1]
+    def note(self, test, outcome, text="", part=""):
+        name = test.id().split(".")[-1] + part
         self.cases.append((type(test).__name__, name, outcome, time.monotonic() - self.begun, text))
 
     def addSuccess(self, test):
@@ -40,6 +40,12 @@ class Recorder(unittest.TextTestResult):
         super().addError(test, problem)
         self.begun = getattr(self, "begun", time.monotonic())
         self.note(test, "failed", self._exc_info_to_string(problem, test))
+
+    def addSubTest(self, test, part, problem):
+        """Those that passed are counted with their case."""
+        super().addSubTest(test, part, problem)
+        if problem is not None:
+            self.note(test, "failed", self._exc_info_to_string(problem, test), f" {part._subDescription()}")
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
