@@ -56,6 +56,9 @@ constexpr Route kRoutes[] = {
 
     {get, "/v1/sandboxes/{id}/ports/{port}", Access::key, v1::dial_port, "", Answer::streams},
 
+    {get, "/v1/events", Access::key, v1::read_events, "after sandbox state runs limit",
+     Answer::streams},
+
     {get, "/v1/drivers", Access::key, v1::list_drivers},
     {get, "/v1/version", Access::key, v1::version},
     {post, "/v1/shutdown", Access::admin, v1::shut_down},

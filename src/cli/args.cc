@@ -33,7 +33,7 @@ Error unknown_flag(const Grammar& grammar, std::string_view written) {
   std::string message = "unknown flag " + to_printable(written.substr(0, 80));
   if (written == "-t" || written == "--tty" || written.starts_with("-it")) {
     return usage_error(std::move(message))
-        .with_hint("there are no pseudo-terminals yet; -i passes stdin");
+        .with_hint("run and exec give a command a terminal: atoll exec -t BOX COMMAND");
   }
   std::vector<std::string> known;
   for (const auto& group : grammar.flags) {

@@ -109,7 +109,7 @@ TEST(Args, AskingForATerminalSaysWhatThereIsInstead) {
   const auto args = parse_command({"-it", "sh"});
 
   ASSERT_FALSE(args);
-  EXPECT_THAT(args.error().hint(), HasSubstr("-i passes stdin"));
+  EXPECT_THAT(args.error().hint(), HasSubstr("atoll exec -t"));
 }
 
 TEST(Args, AMissingValueAndAnUnwantedOneAreUsageErrors) {

@@ -14,6 +14,7 @@
 #include "cli/driver_list.h"
 #include "cli/exec_flags.h"
 #include "cli/json_view.h"
+#include "cli/line_stream.h"
 #include "cli/map_inputs.h"
 #include "cli/output_pipe.h"
 #include "cli/report.h"
@@ -226,26 +227,6 @@ Result<WireExec> exec_for(const Context& context, const Asked& asked, size_t ind
   return exec;
 }
 
-// The lines of an answer, as they come.
-Task<> read_lines(Client& client, net::ClientRequest request,
-                  std::function<Result<>(std::string_view)> on_line) {
-  CO_TRY(const auto call, co_await client.begin(std::move(request)));
-  CO_TRY_OK(co_await client.expect_success(*call));
-  std::string buffer(256 * 1024, '\0'), text;
-  for (;;) {
-    CO_TRY(const size_t got, co_await call->read_some(buffer.data(), buffer.size()));
-    if (got == 0) break;
-    text.append(buffer.data(), got);
-    size_t begin = 0;
-    for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
-      CO_TRY_OK(on_line(std::string_view(text).substr(begin, end - begin)));
-      begin = end + 1;
-    }
-    text.erase(0, begin);
-  }
-  co_return Result<>();
-}
-
 // As many as one request takes, from `first` on; gives the first of the next one.
 Result<size_t> map_part(const Context& context, Client& client, const Asked& asked, size_t first,
                         Teller& teller) {
@@ -260,7 +241,6 @@ Result<size_t> map_part(const Context& context, Client& client, const Asked& ask
   request.headers.add("Accept", "application/x-ndjson");
   request.headers.add("Content-Type", "application/json");
   request.body = json::encode(batch);
-  request.timeouts.total.reset();
   bool has_end = false;
   const auto on_line = [&](std::string_view line) -> Result<> {
     TRY(auto told, parse_answer(line));

@@ -23,10 +23,11 @@ constexpr Flag kEverywhere[] = {
 };
 
 constexpr const Verb* kVerbs[] = {
-    &kRunVerb,  &kMapVerb,     &kCreateVerb,  &kExecVerb,   &kAttachVerb, &kPortVerb,
-    &kPsVerb,   &kInspectVerb, &kLogsVerb,    &kStatsVerb,  &kCpVerb,     &kDiffVerb,
-    &kStopVerb, &kStartVerb,   &kPauseVerb,   &kResumeVerb, &kResizeVerb, &kRenewVerb,
-    &kRmVerb,   &kDownVerb,    &kDriversVerb, &kDoctorVerb, &kServeVerb,  &kVersionVerb,
+    &kRunVerb,    &kMapVerb,        &kCreateVerb,  &kExecVerb,  &kAttachVerb,  &kPortVerb,
+    &kPsVerb,     &kInspectVerb,    &kLogsVerb,    &kStatsVerb, &kTopVerb,     &kEventsVerb,
+    &kCpVerb,     &kDiffVerb,       &kStopVerb,    &kStartVerb, &kPauseVerb,   &kResumeVerb,
+    &kResizeVerb, &kRenewVerb,      &kRmVerb,      &kDownVerb,  &kDriversVerb, &kDoctorVerb,
+    &kServeVerb,  &kCompletionVerb, &kVersionVerb,
 };
 
 // Flags that every verb takes may also stand before the verb; they are then the verb's first.
@@ -109,7 +110,7 @@ std::string describe_verbs() {
   std::string text =
       "usage: atoll VERB [FLAGS] …\n\nRuns code that nobody vouched for in a sandbox.\n\n";
   for (const Verb* verb : kVerbs) {
-    text += fmt::format("  {:<9} {}\n", verb->grammar.verb, verb->summary);
+    text += fmt::format("  {:<10} {}\n", verb->grammar.verb, verb->summary);
   }
   return text +
          "\nEvery verb explains itself: atoll VERB --help\n\n"

@@ -15,6 +15,8 @@ extern const Verb kPsVerb;
 extern const Verb kInspectVerb;
 extern const Verb kLogsVerb;
 extern const Verb kStatsVerb;
+extern const Verb kTopVerb;
+extern const Verb kEventsVerb;
 extern const Verb kCpVerb;
 extern const Verb kDiffVerb;
 extern const Verb kStopVerb;
@@ -28,6 +30,7 @@ extern const Verb kDownVerb;
 extern const Verb kDriversVerb;
 extern const Verb kDoctorVerb;
 extern const Verb kServeVerb;
+extern const Verb kCompletionVerb;
 extern const Verb kVersionVerb;
 
 }  // namespace atl::cli

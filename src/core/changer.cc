@@ -130,8 +130,8 @@ Task<SandboxView> Changer::restart(RecordPtr record, Op op) {
     } else if (before == State::stopped) {
       parts_.sandboxes.move_to(*record, State::stopped);
     } else {
-      parts_.sandboxes.move_to(*record, State::failed);
       record->failure = why.message();
+      parts_.sandboxes.move_to(*record, State::failed);
     }
     auto error = std::move(why).at_stage("create");
     co_return fail(record, intent, std::move(error));
@@ -264,8 +264,8 @@ Task<SandboxStats> Changer::stats(RecordPtr record) {
 
 void Changer::note_death(const RecordPtr& record, std::string why) {
   if (record->state != State::running && record->state != State::paused) return;
-  parts_.sandboxes.move_to(*record, State::failed);
   record->failure = std::move(why);
+  parts_.sandboxes.move_to(*record, State::failed);
   ++record->generation;
   parts_.journal.note_later(record);
   telemetry::log_warn("sandbox failed", {{"sandbox", record->id}, {"why", record->failure}});

@@ -316,8 +316,8 @@ Task<> Creator::commit(Plan& plan, Intent intent) {
 
 void Creator::give_up(Plan& plan, Intent intent, const Error& why) {
   const auto record = plan.record;
-  if (record->state != State::failed) parts_.sandboxes.move_to(*record, State::failed);
   record->failure = why.message();
+  if (record->state != State::failed) parts_.sandboxes.move_to(*record, State::failed);
   record->ended_at = parts_.clock.wall();
   ++record->generation;
   parts_.bury(record, "could not be made: " + why.message());

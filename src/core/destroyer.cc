@@ -89,12 +89,12 @@ Task<> Destroyer::destroy_on_driver(RecordPtr record) {
 }
 
 Task<> Destroyer::finish(RecordPtr record, Intent intent, EndReason reason) {
+  if (is_expiry(reason)) record->failure = "expired";
   parts_.sandboxes.move_to(*record, State::destroyed);
   record->ended_at = parts_.clock.wall();
   record->is_doomed = false;
   record->awaits_driver = false;
   ++record->generation;
-  if (is_expiry(reason)) record->failure = "expired";
   parts_.bury(record, is_expiry(reason) ? "has expired" : "was destroyed");
   if (is_expiry(reason)) parts_.metrics.expirations.at().add();
   telemetry::log_debug("sandbox destroyed",

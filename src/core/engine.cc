@@ -287,6 +287,8 @@ Task<RunResult> Engine::run(Caller caller, CreateRequest request, ExecRequest ex
 
 std::vector<DriverView> Engine::drivers() const { return impl_->parts.drivers.views(); }
 
+EventLog& Engine::events() { return impl_->parts.events; }
+
 const std::string& Engine::instance_id() const { return impl_->parts.instance_id; }
 
 Task<> Engine::reap() {

@@ -29,6 +29,8 @@ namespace telemetry {
 class Metrics;
 }
 
+class EventLog;
+
 enum class State : uint8_t {
   pending,
   starting,
@@ -287,6 +289,8 @@ class Engine final : private DriverListener {
                       std::shared_ptr<RunStop> stop = nullptr);
 
   std::vector<DriverView> drivers() const;
+  // What becomes of sandboxes, of all tenants.
+  EventLog& events();
   // Of the store, for as long as that exists; what drivers mark their objects with. After
   // recover().
   const std::string& instance_id() const;

@@ -108,8 +108,8 @@ asio::awaitable<Error> Changer::drop_children(RecordPtr parent, std::vector<Reco
                             {{"sandbox", child->id}, {"why", dropped.error().message()}});
       }
     }
-    parts_.sandboxes.move_to(*child, State::failed);
     child->failure = why.message();
+    parts_.sandboxes.move_to(*child, State::failed);
     child->ended_at = parts_.clock.wall();
     child->creation->end(why);
     parts_.bury(child, "could not be made: " + why.message());

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/driver_table.h"
+#include "core/event_log.h"
 #include "core/idempotency_table.h"
 #include "core/journal.h"
 #include "core/reaper.h"
@@ -28,6 +29,7 @@ struct Parts {
   const Clock& clock;
   const EngineOptions options;
   DriverTable drivers;
+  EventLog events;
   SandboxTable sandboxes;
   IdempotencyTable idempotency;
   Journal journal;

@@ -76,8 +76,9 @@ void SandboxTable::take_back(SandboxRecord& record, State state) { set_state(rec
 
 void SandboxTable::set_state(SandboxRecord& record, State state) {
   metrics_.sandboxes.at(json::name_of(record.state)).add(-1);
-  record.state = state;
+  const State from = std::exchange(record.state, state);
   metrics_.sandboxes.at(json::name_of(record.state)).add(1);
+  events_.add(record, from);
 }
 
 RecordPtr SandboxTable::find(std::string_view id) const {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/event_log.h"
 #include "core/sandbox_record.h"
 
 namespace atl::telemetry {
@@ -16,7 +17,8 @@ namespace atl {
 
 class SandboxTable final {
  public:
-  explicit SandboxTable(telemetry::Metrics& metrics) : metrics_(metrics) {}
+  SandboxTable(telemetry::Metrics& metrics, EventLog& events)
+      : metrics_(metrics), events_(events) {}
 
   // The id, and the name if there is one, must be free.
   void insert(const RecordPtr& record);
@@ -52,6 +54,7 @@ class SandboxTable final {
   };
 
   telemetry::Metrics& metrics_;
+  EventLog& events_;
   std::unordered_map<std::string, RecordPtr> by_id_;
   std::map<Name, RecordPtr> by_name_;
   std::map<Age, RecordPtr> by_age_;

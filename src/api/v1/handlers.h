@@ -56,6 +56,9 @@ Task<> read_logs(Call& call);
 // ports.cc
 Task<> dial_port(Call& call);
 
+// events.cc
+Task<> read_events(Call& call);
+
 // drivers.cc
 Task<> list_drivers(Call& call);
 

@@ -1,0 +1,93 @@
+// `atoll events`: what becomes of sandboxes, as it happens.
+#include <fmt/core.h>
+
+#include "base/run_task.h"
+#include "base/text.h"
+#include "cli/format.h"
+#include "cli/json_view.h"
+#include "cli/line_stream.h"
+#include "cli/output_pipe.h"
+#include "cli/verbs.h"
+#include "json/encode.h"
+
+namespace atl::cli {
+namespace {
+
+constexpr Flag kFlags[] = {
+    {"after", 0, "ID", "go on behind this event; 0 begins with the oldest that is kept"},
+    {"box", 0, "BOX", "only of this sandbox"},
+    {"into", 0, "STATE", "only what leads to this state: running, failed, destroyed …"},
+    {"no-runs", 0, "", "without the sandboxes of single runs"},
+    {"once", 0, "", "show what is kept and leave"},
+};
+
+std::string query_from(const Args& args) {
+  std::string query = args.has("no-runs") ? "runs=false" : "runs=true";
+  const auto add = [&](std::string_view name, std::optional<std::string> value) {
+    if (value) query += "&" + std::string(name) + "=" + net::percent_encode(*value);
+  };
+  add("sandbox", args.find("box"));
+  add("state", args.find("into"));
+  return query;
+}
+
+std::string line_of(const json::Value& event) {
+  const auto text = [&](std::string_view name) { return single_line(text_at(event, name)); };
+  if (text("type") == "reset")
+    return fmt::format("(some events are missing: {})\n", text("reason"));
+  const std::string name = text("name");
+  const std::string reason = text("reason");
+  return fmt::format("{}  {}{}  {} → {}{}\n", text("at"), text("sandbox"),
+                     name.empty() ? "" : " (" + name + ")", text("from"), text("state"),
+                     reason.empty() ? "" : ": " + reason);
+}
+
+Result<> show(const Context& context, std::string_view line) {
+  if (line.empty()) return {};  // a sign of life
+  TRY(const auto event, parse_answer(line));
+  return print(context.json() ? std::string(line) + "\n" : line_of(event));
+}
+
+Result<> show_kept(const Context& context, Client& client, const std::string& query) {
+  std::string after = context.args.find("after").value_or("0");
+  for (;;) {
+    TRY(const std::string text,
+        client.get("/v1/events?limit=1000&" + query + "&after=" + net::percent_encode(after)));
+    TRY(const auto page, parse_answer(text));
+    const auto& events = list_at(page, "events");
+    for (const json::Value& event : events) {
+      TRY_OK(print(context.json() ? json::encode(event) + "\n" : line_of(event)));
+    }
+    after = text_at(page, "last");
+    if (events.empty()) return {};
+  }
+}
+
+Result<int> events(Context& context) {
+  const std::string query = query_from(context.args);
+  TRY(const auto client, Client::open(context));
+  if (context.args.has("once")) {
+    TRY_OK(show_kept(context, *client, query));
+    return 0;
+  }
+  const auto after = context.args.find("after");
+  auto request = client->make_request(
+      net::Method::get,
+      "/v1/events?" + query + (after ? "&after=" + net::percent_encode(*after) : ""));
+  request.headers.add("Accept", "application/x-ndjson");
+  const auto on_line = [&](std::string_view line) { return show(context, line); };
+  TRY_OK(run_task(client->loop(), read_lines(*client, std::move(request), on_line)));
+  return Error(Code::unavailable, "the daemon has stopped");
+}
+
+}  // namespace
+
+const Verb kEventsVerb{
+    .grammar = {.verb = "events", .usage = "[FLAGS]", .flags = {kFlags, kEverywhereFlags}},
+    .summary = "Show what becomes of sandboxes, as it happens",
+    .more =
+        "--json prints an event per line; --after with the id of the last one that you have\n"
+        "seen goes on where you were.",
+    .run = events};
+
+}  // namespace atl::cli
