@@ -40,7 +40,7 @@ TEST(Manual, NoLineIsTakenForARequestByMistake) {
     if (!line.starts_with('.')) continue;
     const std::string request = line.substr(0, 3);
     EXPECT_TRUE(request == ".TH" || request == ".SH" || request == ".SS" || request == ".TP" ||
-                request == ".PP" || request == ".B ")
+                request == ".PP" || request == ".nf" || request == ".fi" || request == ".B ")
         << line;
   }
 }

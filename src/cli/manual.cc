@@ -61,7 +61,7 @@ std::string manual_page(std::span<const Verb* const> verbs, std::string_view ver
       if (is_everywhere(group)) continue;
       for (const Flag& flag : group) append_flag(out, flag);
     }
-    if (!verb->more.empty()) out += ".PP\n" + plain(verb->more) + "\n";
+    if (!verb->more.empty()) out += ".PP\n.nf\n" + plain(verb->more) + "\n.fi\n";
   }
   return out +
          ".SH EXIT STATUS\n"

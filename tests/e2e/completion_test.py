@@ -69,7 +69,7 @@ class Completion(unittest.TestCase):
         self.assertIn("bash", done.stderr)
 
     def test_the_manual_page(self):
-        page = subprocess.run(["groff", "-man", "-Tutf8", "-Kutf8", "-ww"], input=atoll("completion", "man"), capture_output=True, text=True,
+        page = subprocess.run(["groff", "-man", "-Tutf8", "-Kutf8", "-ww", "-P-cbou"], input=atoll("completion", "man"), capture_output=True, text=True,
                               timeout=60)
         self.assertEqual((page.returncode, page.stderr), (0, ""))
         self.assertIn("atoll run", page.stdout)
