@@ -223,23 +223,19 @@ json::Object to_tree(const config::Effective& effective) {
   for (const Entry& entry : effective.entries) {
     if (entry.refused) continue;
     json::Object* at = &tree;
-    std::string_view rest = entry.path;
-    const std::string path = config::path_of(*entry.key);
-    for (;;) {
-      // A variable's name may have dots in it, and is one step all the same.
-      const bool is_name = entry.key->type == config::Type::variables &&
-                           entry.path.size() - rest.size() > path.size();
-      const size_t dot = is_name ? std::string_view::npos : rest.find('.');
-      const boost::json::string_view step(rest.data(), std::min(dot, rest.size()));
-      if (dot == std::string_view::npos) {
-        (*at)[step] = entry.is_secret ? json::Value("(secret)") : entry.value;
-        break;
-      }
-      json::Value& inner = (*at)[step];
+    // A variable's name may have dots in it, and is one step all the same.
+    const std::string_view path = entry.path;
+    const std::string_view owner = path.substr(0, path.size() - entry.name.size());
+    size_t begin = 0;
+    for (size_t dot = owner.find('.'); dot != std::string_view::npos;
+         dot = owner.find('.', begin)) {
+      json::Value& inner = (*at)[boost::json::string_view(path.data() + begin, dot - begin)];
       if (!inner.is_object()) inner.emplace_object();
       at = &inner.get_object();
-      rest.remove_prefix(dot + 1);
+      begin = dot + 1;
     }
+    (*at)[boost::json::string_view(path.data() + begin, path.size() - begin)] =
+        entry.is_secret ? json::Value("(secret)") : entry.value;
   }
   return tree;
 }

@@ -64,6 +64,7 @@ class Merger final {
       const std::string_view name(member.key().data(), member.key().size());
       Entry one = entry;
       one.path += "." + std::string(name);
+      one.name = name;
       one.value = member.value();
       one.is_secret = one.is_secret || names_a_secret(name);
       add_one(one);
@@ -154,10 +155,7 @@ std::vector<FlagValue> to_flags(const Entry& entry) {
   const std::string path = path_of(*entry.key);
   // Settings of a secondary sandbox are nobody's flags.
   if (flag.empty() || !entry.path.starts_with(path)) return {};
-  if (entry.key->type == Type::variables) {
-    const std::string name = entry.path.substr(path.size() + 1);
-    return {{flag, name + "=" + to_flag_text(entry.value)}};
-  }
+  if (!entry.name.empty()) return {{flag, entry.name + "=" + to_flag_text(entry.value)}};
   if (const auto* list = entry.value.if_array()) {
     std::vector<FlagValue> flags;
     for (const json::Value& value : *list) flags.push_back({flag, to_flag_text(value)});

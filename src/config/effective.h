@@ -18,6 +18,7 @@ namespace atl::config {
 struct Entry {
   std::string path;  // "sandbox.memory", "sandbox.env.PATH"
   const Key* key = nullptr;
+  std::string name;  // of one variable or label; the path ends with it
   json::Value value;
   From from = From::usual;
   std::string where;  // "atoll.yaml:7", "ATOLL_MEMORY"

@@ -23,7 +23,7 @@ std::string_view project_word(Project project) {
 }
 
 void add_settings(std::string& out, std::string_view section) {
-  out += "| setting | what it is | default | flag | variable | a found project file |\n";
+  out += "| setting | what it is | default | flag | variable | a found file may |\n";
   out += "|---|---|---|---|---|---|\n";
   for (const Key& key : all_keys()) {
     if (key.section != section) continue;

@@ -30,6 +30,7 @@ constexpr Key kKeys[] = {
     {.section = "",
      .name = "version",
      .type = Type::count,
+     .use = Use::everyone,
      .least = 1,
      .most = 1,
      .usual = "1",
@@ -37,6 +38,7 @@ constexpr Key kKeys[] = {
     {.section = "",
      .name = "run_mode",
      .type = Type::run_mode,
+     .use = Use::sandbox,
      .project = Project::may_narrow,
      .help =
          "which kind of sandbox: a driver's name, or `hybrid_…` for a primary and a secondary one"},
@@ -219,7 +221,8 @@ constexpr Key kKeys[] = {
      .flag = "volume",
      .use = Use::sandbox,
      .project = Project::may_narrow,
-     .help = "directories of the host: `SRC[:DST][:rw|ro|cow]`, `rw` if it does not say",
+     .help = "directories of the host: `SRC[:DST][:MODE]` with `ro`, `cow` or, if it does not say, "
+             "`rw`",
      .spellings = {{{"mounts"}}}},
     {.section = "sandbox",
      .name = "rootfs",

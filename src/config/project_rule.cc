@@ -1,11 +1,10 @@
 #include "config/project_rule.h"
 
 #include <fmt/core.h>
-#include <limits.h>
-#include <stdlib.h>
 
 #include <algorithm>
-#include <memory>
+#include <filesystem>
+#include <system_error>
 
 #include "base/secret_name.h"
 #include "base/text.h"
@@ -46,7 +45,8 @@ std::optional<Error> refuse_volumes(const Setting& setting, const std::string& d
     const auto volume = to_volume(text_of(entry));
     if (!volume) continue;
     const std::string source = resolve_path(volume->source, directory);
-    const bool is_inside = source == project || source.starts_with(project + "/");
+    const bool is_inside = (source == project || source.starts_with(project + "/")) &&
+                           (source + "/").find("/../") == std::string::npos;
     if (!is_inside) {
       return refusal(setting, "show directories outside of its own", "say it yourself: --volume; ");
     }
@@ -62,8 +62,11 @@ std::optional<Error> refuse_volumes(const Setting& setting, const std::string& d
 
 std::string resolve_path(const std::string& path, const std::string& directory) {
   const std::string joined = path.starts_with('/') ? path : directory + "/" + path;
-  const std::unique_ptr<char, decltype(&free)> real(realpath(joined.c_str(), nullptr), &free);
-  return real != nullptr ? std::string(real.get()) : joined;
+  std::error_code trouble;
+  std::string resolved = std::filesystem::weakly_canonical(joined, trouble).string();
+  if (trouble) return joined;
+  while (resolved.size() > 1 && resolved.ends_with('/')) resolved.pop_back();
+  return resolved;
 }
 
 std::optional<Error> refuse_host_control(const Setting& setting, const std::string& directory) {
