@@ -80,7 +80,8 @@ std::optional<Error> refuse_host_control(const Setting& setting, const std::stri
     }
     return Error(Code::permission_denied,
                  fmt::format("{}: {} rules the host, and a sandbox that has it is none",
-                             setting.spelled, to_printable(volume->source)))
+                             setting.spelled,
+                             is_secret(setting) ? "this" : to_printable(volume->source)))
         .with_hint("leave it out");
   }
   return std::nullopt;

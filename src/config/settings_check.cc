@@ -38,6 +38,7 @@ class Checker final {
  private:
   void add(const Setting& about, Severity severity, Problem problem, std::string message,
            std::string hint = "") {
+    if (is_secret(about)) message = "it does not fit here; its value is not shown";
     settings_.findings.push_back({severity, problem, settings_.file, about.line, about.column,
                                   about.spelled, std::move(message), std::move(hint)});
   }

@@ -62,7 +62,8 @@ TEST(Settings, NoMessageShowsASecret) {
         "run_mode: ${API_TOKEN}", "sandbox: {driver: \"${API_TOKEN}\"}",
         "sandbox: {here: \"${API_TOKEN}\"}", "sandbox: {network: \"${API_TOKEN}\"}",
         "sandbox: {volumes: [\"${API_TOKEN}:x:y:z\"]}",
-        "sandbox: {min_isolation: \"${API_TOKEN}\"}"}) {
+        "sandbox: {min_isolation: \"${API_TOKEN}\"}", "run_mode: \"hybrid_${API_TOKEN}\"",
+        "sandbox: {volumes: [\"/${API_TOKEN}/docker.sock\"]}"}) {
     const auto lines = told(text);
     ASSERT_THAT(lines, Not(IsEmpty())) << text;
     for (const auto& line : lines) EXPECT_THAT(line, Not(HasSubstr("very-hidden"))) << text;

@@ -58,7 +58,7 @@ class World(unittest.TestCase):
         return done.stdout
 
     def pids(self, *flags, **environment):
-        return int(re.search(r"([\d,]+) processes", self.shape(*flags, **environment)).group(1).replace(",", ""))
+        return int(re.search(r"processes +([\d,]+)", self.shape(*flags, **environment)).group(1).replace(",", ""))
 
 
 class TakesEffect(World):
@@ -131,7 +131,7 @@ class FoundFiles(World):
         self.assertIn(words, done.stderr)
         self.assertNotIn("hidden-value", done.stderr)
         self.assertIn("hint", done.stderr)
-        self.assertEqual(self.atoll("config", "check").returncode, 0)
+        self.assertEqual(self.atoll("config", "check", MY_TOKEN="hidden-value").returncode, 0)
 
     def test_cannot_take_isolation_away(self):
         self.refused("run_mode: local\n", "isolates less")
@@ -162,8 +162,9 @@ class FoundFiles(World):
 
     def test_cannot_choose_a_daemon(self):
         self.project("url: http://127.0.0.1:1\nserve: {listen: '0.0.0.0:7', state: /nonexistent/other}\n")
-        done = self.atoll("run", "--", "true")
+        done = self.atoll("run", "--", "true", ATOLL_STATE=None)
         self.assertEqual(done.returncode, 126, done.stderr)
+        self.assertIn("may not set this", done.stderr)
         for verb in ("ps", "drivers"):  # do not read it at all
             self.assertNotIn("127.0.0.1:1", self.atoll(verb).stderr)
 
@@ -252,7 +253,7 @@ class Verbs(World):
     def test_show_prints_a_file_that_says_the_same(self):
         self.user("sandbox: {pidsLimit: 100, env: {A: one, 'B.C': two}}\n")
         self.project("defaults: {timeout: 30_000, resources: {memory: 256m, cpus: 0.5}}\n")
-        shown = self.atoll("config", "show").stdout
+        shown = self.atoll("config", "show", ATOLL_STATE=None).stdout
         self.assertEqual(shown, 'sandbox:\n  memory: 256m\n  cpus: 0.5\n  pids: 100\n  timeout: 30s\n  env:\n    A: one\n    B.C: two\n')
         self.assertEqual(json.loads(self.atoll("config", "show", "--json").stdout)["sandbox"]["memory"], "256m")
 
