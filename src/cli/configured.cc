@@ -25,7 +25,7 @@ std::vector<Use> uses_of(std::string_view verb) {
   if (verb == "create") return {Use::sandbox, Use::everyone};
   if (verb == "exec") return {Use::command, Use::everyone};
   if (verb == "serve") return {Use::serve, Use::everyone};
-  if (verb == "config" || verb == "version") return {};
+  if (verb == "config") return {};
   return {Use::everyone};
 }
 
@@ -133,9 +133,9 @@ Result<Configuration> read_configuration(const Args& args, Asking asking) {
   Configuration configuration;
   for (const config::Found& found : config::find_files(places_for(args, asking))) {
     auto layer = config::read_layer(found, find_any_variable);
-    // The system's file may be for the daemon's eyes alone.
-    const bool hidden = !layer && found.from == From::system && asking == Asking::for_sandbox &&
-                        layer.error().code() == Code::permission_denied;
+    // The system's file may be for root's eyes alone.
+    const bool hidden =
+        !layer && found.from == From::system && layer.error().code() == Code::permission_denied;
     if (hidden) continue;
     if (!layer) return std::move(layer).error();
     configuration.layers.push_back(std::move(*layer));
@@ -144,7 +144,9 @@ Result<Configuration> read_configuration(const Args& args, Asking asking) {
   return configuration;
 }
 
-Result<> configure(const Verb& verb, Args& args, Program& program) {
+namespace {
+
+Result<> configure_strictly(const Verb& verb, Args& args, Program& program) {
   const std::vector<Use> uses = uses_of(verb.grammar.verb);
   if (uses.empty()) return {};
   const bool in_project = has(uses, Use::sandbox) || has(uses, Use::command);
@@ -167,6 +169,15 @@ Result<> configure(const Verb& verb, Args& args, Program& program) {
       TRY_OK(to_result({&finding, 1}));
   }
   return apply(verb, configuration, uses, args);
+}
+
+}  // namespace
+
+Result<> configure(const Verb& verb, Args& args, Program& program) {
+  auto configured = configure_strictly(verb, args, program);
+  // Which version this is can be told whatever a file says.
+  if (verb.grammar.verb == "version") return {};
+  return configured;
 }
 
 }  // namespace atl::cli

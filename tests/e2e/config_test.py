@@ -184,9 +184,10 @@ class FoundFiles(World):
         checked = self.atoll("config", "check", "atoll.yaml")
         self.assertEqual(checked.returncode, 0, checked.stdout)
         self.assertRegex(checked.stdout, r"atoll.yaml:3:3: warning: sandbox.volumes: /var/run/docker.sock rules the host")
-        done = self.atoll("run", "--config", "atoll.yaml", "--", "true")
-        self.assertEqual(done.returncode, 126, done.stderr)
-        self.assertIn("/var/run/docker.sock rules the host", done.stderr)
+        for command in (("run", "--config", "atoll.yaml", "--", "true"), ("create", "--config", "atoll.yaml")):
+            done = self.atoll(*command)
+            self.assertEqual(done.returncode, 126, done.stderr)
+            self.assertIn("/var/run/docker.sock rules the host", done.stderr)
 
     def test_a_network_that_is_to_be_cut_off_is_not_given_to_local(self):
         self.project("sandbox: {network: none}\n")
