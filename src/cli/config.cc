@@ -103,9 +103,10 @@ Result<int> check(Context& context) {
     }
     if (!context.quiet() && configuration.layers.empty()) out += "there is no configuration file\n";
     for (const Layer& layer : configuration.layers) {
-      if (!context.quiet() && !config::has_errors(layer.settings.findings)) {
-        out += fmt::format("{}: understood\n", to_printable(layer.path));
-      }
+      const bool wrong = std::ranges::any_of(findings, [&](const Finding& finding) {
+        return finding.severity == config::Severity::error && finding.file == layer.settings.file;
+      });
+      if (!context.quiet() && !wrong) out += to_printable(layer.path) + ": understood\n";
     }
   }
   TRY_OK(print(out));

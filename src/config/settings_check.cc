@@ -154,8 +154,10 @@ class Checker final {
 
   void check_effects() {
     const Setting* driver = settings_.find("sandbox.driver");
-    const bool known = driver == nullptr || is_built(text_of(*driver));
-    if (!known) return;  // that is told already, and says more
+    const Setting* mode = settings_.find("run_mode");
+    const bool hybrid = mode != nullptr && is_hybrid(text_of(*mode));
+    // A driver that is not built is told already, and says more.
+    if (hybrid || (driver != nullptr && !is_built(text_of(*driver)))) return;
     for (const Setting& setting : std::vector<Setting>(settings_.all)) {
       if (setting.key->use != Use::nobody || setting.key->section != "sandbox") continue;
       add(setting, Severity::warning, Problem::no_effect,
