@@ -61,7 +61,7 @@ std::optional<Error> refuse_volumes(const Setting& setting, const std::string& d
 }  // namespace
 
 std::string resolve_path(const std::string& path, const std::string& directory) {
-  const std::string joined = path.starts_with('/') ? path : directory + "/" + path;
+  std::string joined = path.starts_with('/') ? path : directory + "/" + path;
   std::error_code trouble;
   std::string resolved = std::filesystem::weakly_canonical(joined, trouble).string();
   if (trouble) return joined;
