@@ -2,6 +2,7 @@
 // from.
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -281,7 +282,11 @@ Result<> write_beside(const Context& context, const Layer& layer, const std::str
         .with("--write")
         .with_hint("look at both, and remove one");
   }
-  TRY_OK(os::replace_file(directory.get(), "atoll.yaml", text, 0644));
+  // It may hold secrets that only its owner should read.
+  struct stat info{};
+  if (fstatat(directory.get(), name.c_str(), &info, 0) != 0)
+    return os_error("looking at", layer.path);
+  TRY_OK(os::replace_file(directory.get(), "atoll.yaml", text, info.st_mode & 0777));
   if (!context.quiet()) {
     tell(fmt::format("atoll: written: {}{}", to_printable(layer.directory), "atoll.yaml"));
     if (name != "atoll.yaml") tell(fmt::format("atoll: {} is no longer read", to_printable(name)));

@@ -269,9 +269,11 @@ class Verbs(World):
         printed = self.atoll("config", "migrate").stdout
         self.assertEqual(printed, "sandbox:\n  # ours\n  timeout: 30s\n  memory: 256m\n  pids: 100\n")
         self.assertFalse((self.tree / "atoll.yaml").exists())
+        os.chmod(self.tree / "cognition.yaml", 0o600)
         written = self.atoll("config", "migrate", "--write")
         self.assertEqual(written.returncode, 0, written.stderr)
         self.assertEqual((self.tree / "atoll.yaml").read_text(), printed)
+        self.assertEqual((self.tree / "atoll.yaml").stat().st_mode & 0o777, 0o600)
         self.assertEqual(json.loads(self.atoll("config", "show", "--json").stdout), before)
         again = self.atoll("config", "migrate", "--write", "cognition.yaml")
         self.assertEqual(again.returncode, 125)
