@@ -11,6 +11,7 @@
 #include "app/serve.h"
 #include "cli/report.h"
 #include "cli/verb.h"
+#include "drivers/registry.h"
 
 namespace {
 
@@ -23,6 +24,11 @@ class Atoll final : public cli::Program {
     return app::open_embedded_engine();
   }
   Result<std::string> find_libexec() override { return app::find_libexec(); }
+  std::vector<std::string> driver_names() override {
+    std::vector<std::string> names;
+    for (const drivers::Entry& entry : drivers::all()) names.emplace_back(entry.name);
+    return names;
+  }
 };
 
 // Whoever starts us may have closed one of these. The next descriptor that is opened would take its

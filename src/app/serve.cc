@@ -153,6 +153,9 @@ Result<> serve(cli::ServeOptions options) {
                       .address = listen.address,
                       .port = listen.port,
                       .most_parked = options.most_parked,
+                      .engine = {.default_ttl = options.default_ttl,
+                                 .longest_ttl = options.longest_ttl,
+                                 .most_sandboxes = options.most_sandboxes},
                       .on_shutdown = [&stop](Ending ending) { stop.ask(ending); }}));
   auto started = run_task(loop, daemon->start());
   if (!started) {

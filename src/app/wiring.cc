@@ -29,7 +29,7 @@ struct Daemon::Impl {
         store(std::move(opened)),
         keys(*store, system_clock()),
         engine(executor, *store, make_drivers(executor, launcher, parts.most_parked), metrics,
-               system_clock(), {}),
+               system_clock(), parts.engine),
         api(engine, keys, metrics,
             {.version = ATOLL_VERSION,
              .trusted_uid = geteuid(),

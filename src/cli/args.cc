@@ -160,18 +160,41 @@ Result<Args> Args::parse(const Grammar& grammar, std::span<const std::string> ar
 }
 
 std::optional<std::string> Args::find(std::string_view flag) const {
-  const auto found = std::find_if(flags_.rbegin(), flags_.rend(),
-                                  [&](const auto& given) { return given.first == flag; });
-  if (found == flags_.rend()) return std::nullopt;
-  return found->second;
+  std::vector<std::string> values = all(flag);
+  if (values.empty()) return std::nullopt;
+  return std::move(values.back());
 }
 
 std::vector<std::string> Args::all(std::string_view flag) const {
+  std::vector<std::string> values = all_configured(flag);
+  for (std::string& value : all_given(flag)) values.push_back(std::move(value));
+  return values;
+}
+
+bool Args::given(std::string_view flag) const { return !all_given(flag).empty(); }
+
+std::vector<std::string> Args::all_given(std::string_view flag) const {
   std::vector<std::string> values;
   for (const auto& [name, value] : flags_) {
     if (name == flag) values.push_back(value);
   }
   return values;
+}
+
+std::vector<std::string> Args::all_configured(std::string_view flag) const {
+  std::vector<std::string> values;
+  for (const auto& [name, value] : configured_) {
+    if (name == flag) values.push_back(value);
+  }
+  return values;
+}
+
+void Args::configure(std::string_view flag, std::string value) {
+  configured_.emplace_back(flag, std::move(value));
+}
+
+bool has_flag(const Grammar& grammar, std::string_view name) {
+  return find_flag(grammar, name) != nullptr;
 }
 
 std::string describe_flags(const Grammar& grammar) {

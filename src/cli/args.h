@@ -48,9 +48,18 @@ class Args final {
   static Result<Args> parse(const Grammar& grammar, std::span<const std::string> arguments);
 
   bool has(std::string_view flag) const { return find(flag).has_value(); }
-  // The last one given, as later flags override earlier ones.
+  // The last one given, as later flags override earlier ones; else what is configured.
   std::optional<std::string> find(std::string_view flag) const;
+  // Those that are configured first.
   std::vector<std::string> all(std::string_view flag) const;
+
+  // On the command line itself.
+  bool given(std::string_view flag) const;
+  std::vector<std::string> all_given(std::string_view flag) const;
+  // By a configuration file or a variable.
+  std::vector<std::string> all_configured(std::string_view flag) const;
+  // Stands for a flag that the grammar has; one that is given overrides it.
+  void configure(std::string_view flag, std::string value);
 
   const std::vector<std::string>& words() const { return words_; }
   const std::vector<std::string>& command() const { return command_; }
@@ -59,9 +68,12 @@ class Args final {
   Args() = default;
 
   std::vector<std::pair<std::string_view, std::string>> flags_;
+  std::vector<std::pair<std::string, std::string>> configured_;
   std::vector<std::string> words_;
   std::vector<std::string> command_;
 };
+
+bool has_flag(const Grammar& grammar, std::string_view name);
 
 // The user's command line is wrong; exit code 2.
 Error usage_error(std::string message, std::string_view verb = {});

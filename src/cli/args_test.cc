@@ -140,5 +140,24 @@ TEST(Args, HelpNeedsNoWords) {
   EXPECT_THAT(args->words(), IsEmpty());
 }
 
+TEST(Args, WhatIsConfiguredHoldsUnlessItIsTyped) {
+  auto typed = parse_command({"--timeout", "5s", "-e", "A=typed", "--", "true"});
+  auto untyped = parse_command({"--", "true"});
+  ASSERT_TRUE(typed && untyped);
+  for (Args* args : {&*typed, &*untyped}) {
+    args->configure("timeout", "30s");
+    args->configure("env", "A=configured");
+  }
+
+  EXPECT_EQ(typed->find("timeout"), "5s");
+  EXPECT_EQ(untyped->find("timeout"), "30s");
+  EXPECT_TRUE(typed->given("timeout"));
+  EXPECT_FALSE(untyped->given("timeout"));
+  EXPECT_TRUE(untyped->has("timeout"));
+  EXPECT_THAT(typed->all("env"), ElementsAre("A=configured", "A=typed"));
+  EXPECT_THAT(typed->all_given("env"), ElementsAre("A=typed"));
+  EXPECT_THAT(typed->all_configured("env"), ElementsAre("A=configured"));
+}
+
 }  // namespace
 }  // namespace atl::cli

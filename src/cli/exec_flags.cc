@@ -91,13 +91,16 @@ Result<> add_env_file(Variables& env, std::string_view text, std::string_view na
 
 Result<Variables> env_from(const Args& args) {
   Variables env;
+  for (const std::string& text : args.all_configured("env")) {
+    TRY_OK(add_variable(env, text, "the configuration"));
+  }
   for (const std::string& path : args.all("env-file")) {
     auto text = os::read_file(AT_FDCWD, path, kLargestEnvFile);
     if (!text) return std::move(text).error().with("--env-file");
     TRY_OK(add_env_file(env, *text, to_printable(path)));
   }
   size_t number = 0;
-  for (const std::string& text : args.all("env")) {
+  for (const std::string& text : args.all_given("env")) {
     TRY_OK(add_variable(env, text, fmt::format("--env, number {}", ++number)));
   }
   return env;

@@ -20,8 +20,8 @@ extern const std::span<const Flag> kExecFlags;
 
 using Variables = std::map<std::string, std::string>;
 
-// `--env-file` first, then `-e` over it. A name alone takes the value that our own environment has,
-// and is left out if there is none.
+// What is configured, over it `--env-file`, over that `-e`. A name alone takes the value that our
+// own environment has, and is left out if there is none.
 Result<Variables> env_from(const Args& args);
 
 // What stands in an environment file: NAME=value or NAME per line, blank lines, and comments that

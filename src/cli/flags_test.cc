@@ -4,6 +4,7 @@
 
 #include "cli/exec_flags.h"
 #include "cli/sandbox_flags.h"
+#include "os/file.h"
 
 namespace atl::cli {
 namespace {
@@ -185,6 +186,22 @@ TEST(Env, ABadNameIsAUsageErrorThatDoesNotShowTheValue) {
     EXPECT_THAT(env.error().message(), HasSubstr("--env, number 2"));
     EXPECT_THAT(env.error().message(), Not(HasSubstr("secret")));
   }
+}
+
+TEST(Env, WhatIsConfiguredIsBelowFilesAndFlags) {
+  char path[] = "/tmp/atoll-env-XXXXXX";
+  const Fd file(mkstemp(path));
+  ASSERT_TRUE(os::write_all(file.get(), "FILE=file\nBOTH=file\n"));
+  auto args = parse({"--env-file", path, "-e", "FLAG=flag"});
+  for (const char* text : {"FLAG=low", "FILE=low", "BOTH=low", "ONLY=low"})
+    args.configure("env", text);
+
+  const auto env = env_from(args);
+  unlink(path);
+
+  ASSERT_TRUE(env);
+  EXPECT_THAT(*env, ElementsAre(Pair("BOTH", "file"), Pair("FILE", "file"), Pair("FLAG", "flag"),
+                                Pair("ONLY", "low")));
 }
 
 TEST(Exec, TimeoutsHaveALimit) {

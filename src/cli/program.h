@@ -4,6 +4,7 @@
 // app/ implements this, because only app/ knows drivers, store and launcher.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,6 +21,9 @@ struct ServeOptions {
   std::string state_directory;
   std::string user;         // "" = `atoll` if there is such a user
   size_t most_parked = 64;  // sandboxes of a kind that are made ahead
+  std::chrono::seconds default_ttl{3600};
+  std::chrono::seconds longest_ttl{7 * 24 * 3600};
+  size_t most_sandboxes = 10'000;
 };
 
 // What a sandbox changed, and the bytes of files in it.
@@ -71,6 +75,8 @@ class Program {
   virtual Result<std::unique_ptr<LocalEngine>> open_engine() = 0;
   // Where our companions are: atoll-launcher, atoll-agent, atoll-pool, atoll-attack.
   virtual Result<std::string> find_libexec() = 0;
+  // Of every driver that is built, whether it works on this host or not.
+  virtual std::vector<std::string> driver_names() = 0;
 };
 
 }  // namespace atl::cli

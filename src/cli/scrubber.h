@@ -24,7 +24,4 @@ class Scrubber final {
   std::vector<std::string> secrets_;
 };
 
-// "AWS_SECRET_ACCESS_KEY", "password", "apiToken": whether a name says that its value is secret.
-bool names_a_secret(std::string_view name);
-
 }  // namespace atl::cli

@@ -1,9 +1,11 @@
 // `atoll serve`: becomes the daemon.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/text.h"
+#include "cli/sandbox_flags.h"
 #include "cli/target.h"
 #include "cli/verbs.h"
 
@@ -11,28 +13,56 @@ namespace atl::cli {
 namespace {
 
 constexpr size_t kMostParked = 64;
+constexpr size_t kMostSandboxes = 10'000;
+constexpr std::chrono::seconds kLongestTtl{7 * 24 * 3600};
 
 constexpr Flag kFlags[] = {
     {"listen", 0, "HOST:PORT",
      "where to serve the API; none = the Unix socket only (127.0.0.1:7070)"},
     {"user", 0, "NAME", "started as root: the user to become (atoll, if there is one)"},
     {"parked", 0, "N", "most sandboxes of a kind to make before they are asked for (64)"},
+    {"default-ttl", 0, "TIME", "how long a sandbox lives whose request says nothing (1h)"},
+    {"longest-ttl", 0, "TIME", "the longest that a request may ask for (7d, which is the most)"},
+    {"most-sandboxes", 0, "N", "how many may live at a time (10000, which is the most)"},
 };
+
+Result<size_t> count_from(const Args& args, std::string_view flag, size_t least, size_t most,
+                          size_t usual) {
+  const auto text = args.find(flag);
+  if (!text) return usual;
+  size_t number = 0;
+  const auto [end, trouble] = std::from_chars(text->data(), text->data() + text->size(), number);
+  if (trouble == std::errc() && end == text->data() + text->size() && number >= least &&
+      number <= most) {
+    return number;
+  }
+  return usage_error(
+      fmt::format("--{}: '{}' is no number from {} to {}", flag, to_printable(*text), least, most));
+}
+
+Result<std::chrono::seconds> ttl_from(const Args& args, std::string_view flag,
+                                      std::chrono::seconds usual) {
+  const auto text = args.find(flag);
+  if (!text) return usual;
+  TRY(const int64_t seconds, parse_seconds(flag, *text));
+  if (std::chrono::seconds(seconds) > kLongestTtl)
+    return usage_error(fmt::format("--{}: 7d is the longest", flag));
+  return std::chrono::seconds(seconds);
+}
 
 Result<int> serve(Context& context) {
   const Args& args = context.args;
   ServeOptions options;
   options.listen = args.find("listen").value_or("127.0.0.1:7070");
   options.user = args.find("user").value_or("");
-  if (const auto text = args.find("parked")) {
-    const auto [end, trouble] =
-        std::from_chars(text->data(), text->data() + text->size(), options.most_parked);
-    if (trouble != std::errc() || end != text->data() + text->size() ||
-        options.most_parked > kMostParked) {
-      return usage_error(fmt::format("--parked: '{}' is no number from 0 to {}",
-                                     to_printable(*text), kMostParked));
-    }
-  }
+  TRY(options.most_parked, count_from(args, "parked", 0, kMostParked, options.most_parked));
+  TRY(options.most_sandboxes,
+      count_from(args, "most-sandboxes", 1, kMostSandboxes, options.most_sandboxes));
+  TRY(options.longest_ttl, ttl_from(args, "longest-ttl", options.longest_ttl));
+  TRY(options.default_ttl,
+      ttl_from(args, "default-ttl", std::min(options.default_ttl, options.longest_ttl)));
+  if (options.default_ttl > options.longest_ttl)
+    return usage_error("--default-ttl: it is longer than --longest-ttl");
   TRY(options.state_directory, state_directory_from(args, find_variable));
   TRY_OK(context.program.serve(std::move(options)));
   return 0;

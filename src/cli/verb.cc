@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cli/configured.h"
 #include "cli/output_pipe.h"
 #include "cli/report.h"
 #include "cli/verbs.h"
@@ -19,15 +20,16 @@ constexpr Flag kEverywhere[] = {
     {"quiet", 'q', "", "say less"},
     {"url", 0, "URL", "the daemon: http://host:port, https://host, unix:/path (ATOLL_URL)"},
     {"state", 0, "DIR", "the state directory whose daemon is meant (ATOLL_STATE)"},
+    {"config", 0, "FILE", "this configuration instead of the project's; none = no file"},
     {"help", 'h', "", "this text"},
 };
 
 constexpr const Verb* kVerbs[] = {
-    &kRunVerb,    &kMapVerb,        &kCreateVerb,  &kExecVerb,  &kAttachVerb,  &kPortVerb,
-    &kPsVerb,     &kInspectVerb,    &kLogsVerb,    &kStatsVerb, &kTopVerb,     &kEventsVerb,
-    &kCpVerb,     &kDiffVerb,       &kStopVerb,    &kStartVerb, &kPauseVerb,   &kResumeVerb,
-    &kResizeVerb, &kRenewVerb,      &kRmVerb,      &kDownVerb,  &kDriversVerb, &kDoctorVerb,
-    &kServeVerb,  &kCompletionVerb, &kVersionVerb,
+    &kRunVerb,    &kMapVerb,     &kCreateVerb,     &kExecVerb,    &kAttachVerb,  &kPortVerb,
+    &kPsVerb,     &kInspectVerb, &kLogsVerb,       &kStatsVerb,   &kTopVerb,     &kEventsVerb,
+    &kCpVerb,     &kDiffVerb,    &kStopVerb,       &kStartVerb,   &kPauseVerb,   &kResumeVerb,
+    &kResizeVerb, &kRenewVerb,   &kRmVerb,         &kDownVerb,    &kDriversVerb, &kDoctorVerb,
+    &kConfigVerb, &kServeVerb,   &kCompletionVerb, &kVersionVerb,
 };
 
 // Flags that every verb takes may also stand before the verb; they are then the verb's first.
@@ -42,7 +44,8 @@ Split split_verb(std::span<const std::string> arguments) {
   size_t at = 0;
   for (; at < arguments.size() && arguments[at].starts_with('-'); ++at) {
     split.before.push_back(arguments[at]);
-    const bool takes_next = arguments[at] == "--url" || arguments[at] == "--state";
+    const bool takes_next =
+        arguments[at] == "--url" || arguments[at] == "--state" || arguments[at] == "--config";
     if (takes_next && at + 1 < arguments.size()) split.before.push_back(arguments[++at]);
   }
   if (at < arguments.size()) split.verb = arguments[at++];
@@ -146,6 +149,9 @@ int run_command_line(Program& program, std::span<const std::string> arguments) {
   if (verb != &kServeVerb && getenv("ATOLL_LOG") == nullptr)
     telemetry::set_level(telemetry::Level::error);
 
+  if (const auto configured = configure(*verb, *args, program); !configured) {
+    return fail(configured.error(), "", args->has("json"));
+  }
   Context context{*args, program, ""};
   const auto code = verb->run(context);
   return code ? *code : fail(code.error(), context.request_id, context.json());

@@ -29,6 +29,7 @@ extern const Verb kRmVerb;
 extern const Verb kDownVerb;
 extern const Verb kDriversVerb;
 extern const Verb kDoctorVerb;
+extern const Verb kConfigVerb;
 extern const Verb kServeVerb;
 extern const Verb kCompletionVerb;
 extern const Verb kVersionVerb;

@@ -29,6 +29,7 @@ struct Refusal {
 };
 
 int line_number(const YAML::Mark& mark) { return std::max(mark.line, 0) + 1; }
+int column_number(const YAML::Mark& mark) { return std::max(mark.column, 0) + 1; }
 
 std::string_view view(boost::json::string_view text) { return {text.data(), text.size()}; }
 
@@ -54,7 +55,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
     const int line = line_number(mark);
-    if (expects_key()) return key(line, anchor, text);
+    if (expects_key()) return key(mark, anchor, text);
     // "?" marks a plain word and "!" a quoted one; "" comes with explicit empty tags.
     if (tag == "?" || tag.empty()) {
       auto value = detail::plain_scalar(text);
@@ -98,6 +99,7 @@ class TreeBuilder final : public YAML::EventHandler {
     size_t depth = 1;  // of the deepest thing in it, itself counted
     std::optional<std::string> key;
     int key_line = 0;
+    int key_column = 0;
   };
   struct Anchored {
     Node node;
@@ -123,7 +125,8 @@ class TreeBuilder final : public YAML::EventHandler {
     return !open_.empty() && open_.back().node.value.is_object() && !open_.back().key;
   }
 
-  void key(int line, YAML::anchor_t anchor, const std::string& text) {
+  void key(const YAML::Mark& mark, YAML::anchor_t anchor, const std::string& text) {
+    const int line = line_number(mark);
     if (anchor != 0) throw Refusal{line, "a key cannot have an anchor"};
     if (text == "<<") throw Refusal{line, "merge keys (<<) are not supported"};
     Open& parent = open_.back();
@@ -133,6 +136,7 @@ class TreeBuilder final : public YAML::EventHandler {
     spend(line, kCostPerValue + text.size());
     parent.key = text;
     parent.key_line = line;
+    parent.key_column = column_number(mark);
   }
 
   void scalar(const YAML::Mark& mark, YAML::anchor_t anchor, Value value) {
@@ -140,7 +144,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (expects_key()) throw Refusal{line, "a key must be text"};
     const size_t cost = kCostPerValue + (value.is_string() ? value.get_string().size() : 0);
     spend(line, cost);
-    Node node{std::move(value), {line, {}}};
+    Node node{std::move(value), {line, column_number(mark), {}}};
     if (anchor != 0) remember(line, anchor, node, cost, 0);
     place(std::move(node));
   }
@@ -152,8 +156,9 @@ class TreeBuilder final : public YAML::EventHandler {
       throw Refusal{line, "the tag " + quote(tag) + " is not known"};
     }
     if (open_.size() >= limits_.max_depth) refuse_depth(line);
-    open_.push_back(
-        {.node = {std::move(empty), {line, {}}}, .anchor = anchor, .cost_before = cost_});
+    open_.push_back({.node = {std::move(empty), {line, column_number(mark), {}}},
+                     .anchor = anchor,
+                     .cost_before = cost_});
     spend(line, kCostPerValue);
   }
 
@@ -186,6 +191,7 @@ class TreeBuilder final : public YAML::EventHandler {
       array->push_back(std::move(node.value));
     } else {
       node.lines.number = parent.key_line;
+      node.lines.column = parent.key_column;
       parent.node.value.get_object().emplace(*parent.key, std::move(node.value));
       parent.key.reset();
     }

@@ -21,9 +21,11 @@ namespace atl::json {
 // A tree that knows the line of everything in it.
 class Document final {
  public:
-  // Runs beside the value: children stand in the order of the members or elements.
+  // Runs beside the value: children stand in the order of the members or elements. Both count from
+  // 1; those of a member are its key's.
   struct Line {
     int number = 1;
+    int column = 1;
     std::vector<Line> children;
   };
 
@@ -31,6 +33,7 @@ class Document final {
       : file_name_(std::move(file_name)), value_(std::move(value)), lines_(std::move(lines)) {}
 
   const Value& value() const { return value_; }
+  const Line& lines() const { return lines_; }
   const std::string& file_name() const { return file_name_; }
 
   // The line of "resources.memory_mb" or "argv[2]"; of the nearest thing around it if that itself

@@ -151,5 +151,17 @@ TEST(Yaml, SaysWhereTheSyntaxBreaks) {
   EXPECT_THAT(as_json("a: *nowhere\n"), StartsWith("f.yaml:1: "));
 }
 
+TEST(Yaml, KnowsColumnsToo) {
+  const auto document = parse_yaml("a:\n  b: {c: 1}\n  d: [x, y]\n", "f.yaml");
+
+  ASSERT_TRUE(document);
+  const auto& a = document->lines().children[0];
+  EXPECT_EQ(a.column, 1);
+  EXPECT_EQ(a.children[0].column, 3);
+  EXPECT_EQ(a.children[0].children[0].column, 7);
+  EXPECT_EQ(a.children[1].children[1].number, 3);
+  EXPECT_EQ(a.children[1].children[1].column, 10);
+}
+
 }  // namespace
 }  // namespace atl::json
