@@ -96,7 +96,7 @@ TEST(Routes, WithoutAKeyAreOnlyThoseThatOpenApiSaysSo) {
     const auto* get = operation.if_contains("get");
     const bool open = get != nullptr && get->as_object().contains("security");
 
-    EXPECT_EQ(route.access == Access::open, open) << route.pattern;
+    EXPECT_EQ(route.action == Action::open, open) << route.pattern;
   }
 }
 
@@ -112,9 +112,9 @@ class RouterTest : public ::testing::Test {
   }
 
   static constexpr Route kRoutes[] = {
-      {net::Method::get, "/a/{id}", Access::key, nothing},
-      {net::Method::post, "/a/{id}", Access::key, nothing},
-      {net::Method::get, "/a/{id}/log", Access::key, nothing, "", Answer::streams},
+      {net::Method::get, "/a/{id}", Action::know, nothing},
+      {net::Method::post, "/a/{id}", Action::know, nothing},
+      {net::Method::get, "/a/{id}/log", Action::know, nothing, "", Answer::streams},
   };
   Router router_{kRoutes};
 };

@@ -18,8 +18,12 @@ namespace atl::cli {
 struct ServeOptions {
   std::string listen;  // "HOST:PORT"; "none" = the Unix socket only
   std::string state_directory;
-  std::string user;         // "" = `atoll` if there is such a user
-  size_t most_parked = 64;  // sandboxes of a kind that are made ahead
+  std::string user;             // "" = `atoll` if there is such a user
+  size_t most_parked = 64;      // sandboxes of a kind that are made ahead
+  bool local_users = false;     // everybody on this host may use the socket, each as a tenant
+  size_t requests_per_s = 500;  // of each key; 0 = no limit
+  size_t sandboxes_per_tenant = 10'000;
+  std::vector<std::string> origins;  // of web pages that may call
 };
 
 // What a sandbox changed, and the bytes of files in it.

@@ -11,28 +11,43 @@ namespace atl::cli {
 namespace {
 
 constexpr size_t kMostParked = 64;
+constexpr size_t kMostRequests = 1'000'000;
+constexpr size_t kMostSandboxesOfATenant = 10'000;
 
 constexpr Flag kFlags[] = {
     {"listen", 0, "HOST:PORT",
      "where to serve the API; none = the Unix socket only (127.0.0.1:7070)"},
     {"user", 0, "NAME", "started as root: the user to become (atoll, if there is one)"},
+    {"local-users", 0, "",
+     "every user of this host may use the Unix socket, each with sandboxes of their own"},
+    {"rate", 0, "N", "requests per second of each key, admins' aside; 0 = no limit (500)"},
+    {"tenant-sandboxes", 0, "N", "most sandboxes of a tenant at a time (10000)"},
+    {"cors-origin", 0, "ORIGIN", "web pages from there may call, e.g. https://console.example"},
     {"parked", 0, "N", "most sandboxes of a kind to make before they are asked for (64)"},
 };
+
+Result<> read_number(const Args& args, std::string_view flag, size_t least, size_t most,
+                     size_t& number) {
+  const auto text = args.find(flag);
+  if (!text) return {};
+  const char* const end = text->data() + text->size();
+  const auto [stop, trouble] = std::from_chars(text->data(), end, number);
+  if (trouble == std::errc() && stop == end && number >= least && number <= most) return {};
+  return usage_error(
+      fmt::format("--{}: '{}' is no number from {} to {}", flag, to_printable(*text), least, most));
+}
 
 Result<int> serve(Context& context) {
   const Args& args = context.args;
   ServeOptions options;
   options.listen = args.find("listen").value_or("127.0.0.1:7070");
   options.user = args.find("user").value_or("");
-  if (const auto text = args.find("parked")) {
-    const auto [end, trouble] =
-        std::from_chars(text->data(), text->data() + text->size(), options.most_parked);
-    if (trouble != std::errc() || end != text->data() + text->size() ||
-        options.most_parked > kMostParked) {
-      return usage_error(fmt::format("--parked: '{}' is no number from 0 to {}",
-                                     to_printable(*text), kMostParked));
-    }
-  }
+  TRY_OK(read_number(args, "parked", 0, kMostParked, options.most_parked));
+  TRY_OK(read_number(args, "rate", 0, kMostRequests, options.requests_per_s));
+  TRY_OK(read_number(args, "tenant-sandboxes", 1, kMostSandboxesOfATenant,
+                     options.sandboxes_per_tenant));
+  options.local_users = args.has("local-users");
+  options.origins = args.all("cors-origin");
   TRY(options.state_directory, state_directory_from(args, find_variable));
   TRY_OK(context.program.serve(std::move(options)));
   return 0;

@@ -23,10 +23,11 @@ constexpr Flag kEverywhere[] = {
 };
 
 constexpr const Verb* kVerbs[] = {
-    &kRunVerb,  &kMapVerb,     &kCreateVerb,  &kExecVerb,   &kAttachVerb, &kPortVerb,
-    &kPsVerb,   &kInspectVerb, &kLogsVerb,    &kStatsVerb,  &kCpVerb,     &kDiffVerb,
-    &kStopVerb, &kStartVerb,   &kPauseVerb,   &kResumeVerb, &kResizeVerb, &kRenewVerb,
-    &kRmVerb,   &kDownVerb,    &kDriversVerb, &kDoctorVerb, &kServeVerb,  &kVersionVerb,
+    &kRunVerb,   &kMapVerb,     &kCreateVerb,  &kExecVerb,   &kAttachVerb, &kPortVerb,
+    &kPsVerb,    &kInspectVerb, &kLogsVerb,    &kStatsVerb,  &kCpVerb,     &kDiffVerb,
+    &kStopVerb,  &kStartVerb,   &kPauseVerb,   &kResumeVerb, &kResizeVerb, &kRenewVerb,
+    &kRmVerb,    &kDownVerb,    &kDriversVerb, &kDoctorVerb, &kKeysVerb,   &kTokenVerb,
+    &kServeVerb, &kVersionVerb,
 };
 
 // Flags that every verb takes may also stand before the verb; they are then the verb's first.

@@ -27,6 +27,8 @@ extern const Verb kRmVerb;
 extern const Verb kDownVerb;
 extern const Verb kDriversVerb;
 extern const Verb kDoctorVerb;
+extern const Verb kKeysVerb;
+extern const Verb kTokenVerb;
 extern const Verb kServeVerb;
 extern const Verb kVersionVerb;
 

@@ -26,6 +26,7 @@ Task<std::vector<SandboxView>> Changer::fork(RecordPtr record, size_t count) {
   if (parts_.sandboxes.size() + count > parts_.options.most_sandboxes) {
     co_return Error(Code::resource_exhausted, "there would be more sandboxes than the limit");
   }
+  CO_TRY_OK(check_tenant_has_room(parts_, record->tenant, count));
   CO_TRY_OK(co_await ensure_handle(record));
 
   std::vector<RecordPtr> children;

@@ -56,6 +56,14 @@ Task<> read_logs(Call& call);
 // ports.cc
 Task<> dial_port(Call& call);
 
+// keys.cc, whoami.cc
+Task<> create_key(Call& call);
+Task<> list_keys(Call& call);
+Task<> revoke_key(Call& call);
+Task<> make_token(Call& call);
+Task<> who_am_i(Call& call);
+Task<> limits(Call& call);
+
 // drivers.cc
 Task<> list_drivers(Call& call);
 
