@@ -6,6 +6,7 @@
 
 #include "api/cors.h"
 #include "api/parameters.h"
+#include "crypto/api_key.h"
 #include "json/path.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -34,11 +35,12 @@ void tell(const Call& call, std::string_view route, SteadyClock::duration took,
   if (!telemetry::is_logged(level)) return;
   const double ms = std::chrono::duration<double, std::milli>(took).count();
   const auto& request = call.request();
+  const std::string path = crypto::hide_keys(request.path);
   const auto& ids = call.ids();
   if (done) {
     telemetry::log(level, "request",
                    {{"method", request.method_name},
-                    {"path", request.path},
+                    {"path", path},
                     {"route", route},
                     {"status", call.status()},
                     {"ms", ms},
@@ -48,13 +50,13 @@ void tell(const Call& call, std::string_view route, SteadyClock::duration took,
   } else {
     telemetry::log(level, "request failed",
                    {{"method", request.method_name},
-                    {"path", request.path},
+                    {"path", path},
                     {"route", route},
                     {"status", call.status()},
                     {"ms", ms},
                     {"who", who(call.visitor())},
                     {"code", to_string(done.error().code())},
-                    {"why", done.error().message()},
+                    {"why", crypto::hide_keys(done.error().message())},
                     {"request_id", ids.request_id},
                     {"trace_id", ids.trace_id}});
   }
