@@ -101,8 +101,8 @@ Result<> Api::check_rate(Call& call, const Caller& caller) {
   return Error(Code::resource_exhausted,
                "too many requests; " + caller.subject + " may send " +
                    std::to_string(std::lround(requests_.rate().per_second)) + " in a second")
-      .with_hint("wait as long as Retry-After says; GET /v1/limits tells the limit")
-      .at_stage("authenticate");
+      .with_hint("wait a moment, as long as Retry-After says, and try again")
+      .at_stage("authorize");
 }
 
 Result<> Api::admit(Call& call, const Route& route) {

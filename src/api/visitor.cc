@@ -63,8 +63,8 @@ Result<Visitor> find_visitor(const net::Request& request, Keys& keys, const Sand
   auto caller = is_token ? tokens.verify(*key) : keys.verify(*key);
   if (!caller) return std::move(caller).error().with_hint(kHowTo).at_stage("authenticate");
   Visitor visitor{*std::move(caller)};
-  // A token is given away to somebody who is trusted with one sandbox and not with this host.
-  if (by_socket && !is_token) visitor.seat = by_socket->seat;
+  // A lesser key at the trusted socket is somebody else's, for whom the peer only passes it on.
+  if (by_socket && visitor.caller.role == Role::admin) visitor.seat = by_socket->seat;
   return visitor;
 }
 
@@ -76,8 +76,8 @@ Result<> check_action(const Visitor& visitor, Action action) {
   return Error(Code::permission_denied, "this needs the right to " +
                                             std::string(json::name_of(action)) + ", which " + who +
                                             " does not have")
-      .with_hint("GET /v1/whoami tells what you may do; docs/access.md has the roles")
-      .at_stage("authenticate");
+      .with_hint("ask an administrator for a key that may: atoll keys create --role ROLE")
+      .at_stage("authorize");
 }
 
 std::string origin_of(const net::Peer& peer) {

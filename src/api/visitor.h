@@ -10,8 +10,9 @@
 
 namespace atl::api {
 
-// Local: at the daemon's own Unix socket with the daemon's uid or root's, so that opening a
-// directory of the host on the caller's behalf gives nothing that the caller could not open alone.
+// Local: an admin at the daemon's own Unix socket with the daemon's uid or root's, so that opening
+// a directory of the host on the caller's behalf gives nothing that the caller could not open
+// alone.
 enum class Seat : uint8_t { remote, local };
 
 struct Visitor {

@@ -165,6 +165,22 @@ TEST(Sockets, OtherUsersAreTenantsOfTheirOwnWhereTheOperatorSaysSo) {
               HasSubstr("403"));
 }
 
+TEST(Sockets, AMembersKeyDoesNotGetDirectoriesOfTheHostAtTheTrustedSocketEither) {
+  ApiWorld world;
+  world.host().capabilities.host_dir_ro = true;
+  const auto ask = [&](const std::string& key) {
+    const std::string body =
+        R"({"host_dirs":[{"path":"/tmp","access":"ro","guest_path":"/data"}]})";
+    const std::string request =
+        "POST /v1/sandboxes HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-API-Key: " + key +
+        "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+    return world.raw(request, {.credentials = net::PeerCredentials{1, 0, 0}}).substr(9, 3);
+  };
+
+  EXPECT_EQ(ask(world.make_key("default")), "403");
+  EXPECT_NE(ask(world.key()), "403");
+}
+
 TEST(Limits, TellWhatOneMayAskFor) {
   ApiWorld world({.requests = {.per_second = 5, .burst = 10}});
   const auto key = world.make_key("acme");
@@ -174,8 +190,8 @@ TEST(Limits, TellWhatOneMayAskFor) {
 
   EXPECT_EQ(told["sandboxes_now"], "1");
   EXPECT_EQ(told["sandboxes"], "10000");
-  EXPECT_EQ(told["requests_per_s"], "5.0");
-  EXPECT_EQ(told["requests_burst"], "10.0");
+  EXPECT_EQ(told["requests_per_s"], "5");
+  EXPECT_EQ(told["requests_burst"], "10");
   EXPECT_EQ(told["ttl_s"], "604800");
   EXPECT_EQ(told["host_dirs"], "0");
   EXPECT_EQ(world.get("/v1/limits")["requests_per_s"], "null") << "an admin has no such limit";
@@ -224,8 +240,9 @@ TEST(Cors, IsOffUnlessAnOriginIsNamed) {
                              world.bare(Method::get, "/v1/whoami", page),
                              world.bare(Method::options, "/v1/sandboxes", page),
                              world.bare(Method::get, "/healthz", page)}) {
-    for (const auto& [name, value] : answer.headers) {
-      EXPECT_FALSE(std::string(name).starts_with("Access-Control-")) << name;
+    for (const char* name : {"Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Vary",
+                             "Access-Control-Allow-Headers", "Access-Control-Expose-Headers"}) {
+      EXPECT_FALSE(answer.headers.contains(name)) << name;
     }
   }
   EXPECT_EQ(world.bare(Method::options, "/v1/sandboxes", page).status, 405);
