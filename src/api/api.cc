@@ -110,7 +110,7 @@ Result<> Api::admit(Call& call, const Route& route) {
     TRY(auto visitor, recognise(call));
     call.set_visitor(std::move(visitor));
     TRY_OK(check_rate(call, call.caller()));
-    TRY_OK(call.require(route.action));
+    TRY_OK(check_action(call.visitor(), route.action));
   }
   return check_parameters(call.request().query, route.parameters);
 }

@@ -69,8 +69,6 @@ class Call final {
   const Visitor& visitor() const { return visitor_; }
   void set_visitor(Visitor visitor) { visitor_ = std::move(visitor); }
   const Caller& caller() const { return visitor_.caller; }
-  // For what a parameter makes of a request, beyond the action of its route.
-  Result<> require(Action action) const { return check_action(visitor_, action); }
 
   // The {id} of /v1/sandboxes/{id}/…: an id or a name.
   std::string sandbox() const { return request().segments[2]; }

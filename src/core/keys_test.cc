@@ -128,6 +128,12 @@ TEST_F(KeysTest, ARequestThatMakesNoSenseIsRefused) {
   EXPECT_EQ(refused({.ttl = std::chrono::hours(24 * 366 * 11)}), Code::invalid_argument);
 }
 
+TEST_F(KeysTest, AreNotWithoutNumber) {
+  for (size_t i = 0; i < kMostKeys; ++i) ASSERT_TRUE(run_task(loop_, keys_.create({})));
+
+  EXPECT_EQ(run_task(loop_, keys_.create({})).error().code(), Code::resource_exhausted);
+}
+
 TEST_F(KeysTest, AKeyIsValidUntilItExpiresOrIsRevoked) {
   const auto kept = create();
   const auto brief = create(Role::member, seconds(60));

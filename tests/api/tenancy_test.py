@@ -281,12 +281,6 @@ class EveryRoute(unittest.TestCase):
             got = self.world.call(method, target, body, {**headers, **bearer(key)})
             self.assertNotIn(b"secret-of-env", got.body, path)
 
-    def test_what_a_parameter_makes_of_a_request_counts(self):
-        """A key that may not end processes does not end them by leaving."""
-        viewer = self.world.make_key("viewer")["key"]
-        path = f"/v1/sandboxes/{self.box}/processes/{self.process}/output?on_disconnect=kill"
-        self.assertEqual(self.world.tcp("GET", path, headers=bearer(viewer)).status, 403)
-
     def test_no_answer_speaks_of_origins(self):
         for headers in ({}, bearer(self.world.key)):
             for method, path in (("GET", "/v1/whoami"), ("OPTIONS", "/v1/sandboxes"), ("GET", "/healthz"), ("GET", "/nowhere")):

@@ -105,7 +105,6 @@ Task<> attach_output(Call& call) {
   CO_TRY(const auto from_err, read_number(query, "stderr_offset", UINT64_MAX));
   CO_TRY(const auto keep, read_number(query, "max_output_bytes", kMostKeep));
   CO_TRY(const auto on_disconnect, read_on_disconnect(call.request()));
-  if (on_disconnect == OnDisconnect::kill) CO_TRY_OK(call.require(Action::use));
   CO_TRY(auto lease, call.engine().guest(call.caller(), call.sandbox()));
   CO_TRY(auto attached, co_await lease->attach(id, {from_out.value_or(0), from_err.value_or(0)}));
 
