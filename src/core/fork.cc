@@ -32,6 +32,10 @@ Task<std::vector<SandboxView>> Changer::fork(RecordPtr record, size_t count) {
   std::vector<RecordPtr> children;
   std::vector<SandboxSpec> specs;
   for (size_t i = 0; i < count; ++i) {
+    // Others may have taken the room meanwhile.
+    if (auto room = check_tenant_has_room(parts_, record->tenant, 1); !room) {
+      co_return co_await drop_children(record, std::move(children), std::move(room).error());
+    }
     children.push_back(make_child(*record));
     specs.push_back(to_spec(*children.back()));
     const auto child = children.back();
