@@ -1,8 +1,12 @@
 #include "api/api.h"
 
+#include <cmath>
+
 #include <boost/system/system_error.hpp>
 
+#include "api/cors.h"
 #include "api/parameters.h"
+#include "crypto/api_key.h"
 #include "json/path.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -22,8 +26,7 @@ telemetry::Level level_of(const net::Request& request, int status) {
 }
 
 std::string_view who(const Visitor& visitor) {
-  if (!visitor.caller.key_id.empty()) return visitor.caller.key_id;
-  return visitor.seat == Seat::local ? "socket" : "nobody";
+  return visitor.caller.subject.empty() ? std::string_view("nobody") : visitor.caller.subject;
 }
 
 void tell(const Call& call, std::string_view route, SteadyClock::duration took,
@@ -32,11 +35,12 @@ void tell(const Call& call, std::string_view route, SteadyClock::duration took,
   if (!telemetry::is_logged(level)) return;
   const double ms = std::chrono::duration<double, std::milli>(took).count();
   const auto& request = call.request();
+  const std::string path = crypto::hide_keys(request.path);
   const auto& ids = call.ids();
   if (done) {
     telemetry::log(level, "request",
                    {{"method", request.method_name},
-                    {"path", request.path},
+                    {"path", path},
                     {"route", route},
                     {"status", call.status()},
                     {"ms", ms},
@@ -46,13 +50,13 @@ void tell(const Call& call, std::string_view route, SteadyClock::duration took,
   } else {
     telemetry::log(level, "request failed",
                    {{"method", request.method_name},
-                    {"path", request.path},
+                    {"path", path},
                     {"route", route},
                     {"status", call.status()},
                     {"ms", ms},
                     {"who", who(call.visitor())},
                     {"code", to_string(done.error().code())},
-                    {"why", done.error().message()},
+                    {"why", crypto::hide_keys(done.error().message())},
                     {"request_id", ids.request_id},
                     {"trace_id", ids.trace_id}});
   }
@@ -68,17 +72,45 @@ Error unknown_path(const Router& router, const net::Request& request) {
 
 }  // namespace
 
-Api::Api(Engine& engine, Keys& keys, telemetry::Metrics& metrics, ApiOptions options)
+Api::Api(Engine& engine, Keys& keys, telemetry::Metrics& metrics, const Clock& clock,
+         ApiOptions options)
     : options_(std::move(options)),
-      services_{engine, metrics, options_},
-      keys_(keys),
+      tokens_(engine, keys, clock, options_.token_secret),
+      services_{engine, keys, tokens_, metrics, options_},
+      requests_(clock, options_.requests),
+      failed_logins_(clock, options_.failed_logins),
       router_(all_routes()) {}
 
+// A valid key is always taken, so nobody is locked out by others who come from the same address.
+Result<Visitor> Api::recognise(Call& call) {
+  auto visitor = find_visitor(call.request(), services_.keys, tokens_, options_.visitors);
+  if (visitor) return visitor;
+  const auto wait = failed_logins_.take(origin_of(call.request().peer));
+  if (!wait) return visitor;
+  call.set_retry_after(std::chrono::ceil<std::chrono::seconds>(*wait));
+  return Error(Code::resource_exhausted, "too many requests without a valid key came from here")
+      .with_hint("wait as long as Retry-After says, then send a valid key")
+      .at_stage("authenticate");
+}
+
+Result<> Api::check_rate(Call& call, const Caller& caller) {
+  if (caller.role == Role::admin && caller.sandbox.empty()) return {};
+  const auto wait = requests_.take(caller.subject);
+  if (!wait) return {};
+  call.set_retry_after(std::chrono::ceil<std::chrono::seconds>(*wait));
+  return Error(Code::resource_exhausted,
+               "too many requests; " + caller.subject + " may send " +
+                   std::to_string(std::lround(requests_.rate().per_second)) + " in a second")
+      .with_hint("wait a moment, as long as Retry-After says, and try again")
+      .at_stage("authorize");
+}
+
 Result<> Api::admit(Call& call, const Route& route) {
-  if (route.access != Access::open) {
-    TRY(auto visitor, find_visitor(call.request(), keys_, options_.trusted_uid));
-    TRY_OK(check_access(visitor, route.access));
+  if (route.action != Action::open) {
+    TRY(auto visitor, recognise(call));
     call.set_visitor(std::move(visitor));
+    TRY_OK(check_rate(call, call.caller()));
+    TRY_OK(check_action(call.visitor(), route.action));
   }
   return check_parameters(call.request().query, route.parameters);
 }
@@ -90,6 +122,9 @@ Task<> Api::serve(Call& call, const Route* route, std::string allow) {
   }
   // Which paths exist is no secret, so a mistyped one is told even to those without a key.
   if (allow.empty()) co_return unknown_path(router_, call.request());
+  if (is_preflight(call.request(), options_.origins)) {
+    co_return co_await call.answer_with(make_preflight_response(allow));
+  }
   Error error(Code::invalid_argument,
               call.request().path + " does not take " + call.request().method_name);
   auto response = make_problem_response(

@@ -1,7 +1,7 @@
 // The HTTP API: authenticates, routes and answers every request, and tells its story in one log
 // line.
 //
-//   Api api(engine, keys, metrics, {.version = ATOLL_VERSION, .trusted_uid = geteuid()});
+//   Api api(engine, keys, metrics, clock, {.version = ATOLL_VERSION});
 //   net::HttpServer server(executor, api);
 //
 // Every answer, error and log line carries the request's id (X-Request-Id) and trace (X-Trace-Id).
@@ -15,18 +15,23 @@ namespace atl::api {
 
 class Api final : public net::Handler {
  public:
-  // All three outlive the API.
-  Api(Engine& engine, Keys& keys, telemetry::Metrics& metrics, ApiOptions options);
+  // All but the options outlive the API.
+  Api(Engine& engine, Keys& keys, telemetry::Metrics& metrics, const Clock& clock,
+      ApiOptions options);
 
   asio::awaitable<void> handle(net::Exchange& exchange) override;
 
  private:
   Task<> serve(Call& call, const Route* route, std::string allow);
   Result<> admit(Call& call, const Route& route);
+  Result<Visitor> recognise(Call& call);
+  Result<> check_rate(Call& call, const Caller& caller);
 
   ApiOptions options_;
+  SandboxTokens tokens_;
   Services services_;
-  Keys& keys_;
+  RateLimiter requests_;
+  RateLimiter failed_logins_;
   Router router_;
   RequestIdMaker ids_;
 };

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "api/cors.h"
+
 namespace atl::api {
 
 Call::Call(const Services& services, net::Exchange& exchange, RequestIds ids)
@@ -38,7 +40,12 @@ Task<> Call::answer(int status, std::string json) {
   co_return co_await answer_with(std::move(response));
 }
 
+void Call::add_origin(net::Headers& headers) const {
+  add_cors(headers, request(), options().origins);
+}
+
 Task<> Call::answer_with(net::Response response) {
+  add_origin(response.headers);
   status_ = response.status;
   co_return co_await exchange_.respond(std::move(response));
 }
@@ -51,12 +58,14 @@ Task<> Call::answer_nothing() {
 }
 
 Task<> Call::answer_problem(Problem problem) {
+  problem.retry_after = retry_after_;
   auto response = make_problem_response(problem, ids_);
   co_return co_await answer_with(std::move(response));
 }
 
 Task<> Call::begin(net::Headers headers) {
   status_ = 200;
+  add_origin(headers);
   co_return co_await exchange_.begin(200, std::move(headers));
 }
 
@@ -76,6 +85,7 @@ Task<std::unique_ptr<net::WebSocket>> Call::accept_websocket(std::string protoco
 
 Task<> Call::begin_sized(int status, net::Headers headers, uint64_t length) {
   status_ = status;
+  add_origin(headers);
   co_return co_await exchange_.begin_sized(status, std::move(headers), length);
 }
 

@@ -8,6 +8,7 @@
 #include "api/problem.h"
 #include "api/visitor.h"
 #include "core/engine.h"
+#include "core/rate_limiter.h"
 #include "net/http_server.h"
 #include "net/websocket.h"
 
@@ -19,9 +20,16 @@ namespace atl::api {
 
 struct ApiOptions {
   std::string version;
-  // Whose connections over a Unix socket are an administrator's, besides root's; nullopt trusts
-  // nobody.
-  std::optional<uid_t> trusted_uid;
+  VisitorRules visitors;
+  // What sandboxes' tokens are signed with; "" = there are none.
+  std::string token_secret;
+  // Requests of each key that is not an administrator's, and of each user at the socket.
+  Rate requests;
+  // Keys that are not valid, from each address.
+  Rate failed_logins{.per_second = 1, .burst = 20};
+  // Web pages of these origins may call from a browser ("https://console.example"); empty = CORS is
+  // off, and no answer has a header about it.
+  std::vector<std::string> origins;
   // What GET /readyz tells; empty is always ready.
   std::function<Result<>()> readiness;
   // What POST /v1/shutdown calls once it has answered; empty refuses it.
@@ -34,6 +42,8 @@ struct ApiOptions {
 // What handlers work with; wiring owns it all.
 struct Services {
   Engine& engine;
+  Keys& keys;
+  const SandboxTokens& tokens;
   telemetry::Metrics& metrics;
   const ApiOptions& options;
 };
@@ -48,6 +58,8 @@ class Call final {
   Call& operator=(const Call&) = delete;
 
   Engine& engine() const { return services_.engine; }
+  Keys& keys() const { return services_.keys; }
+  const SandboxTokens& tokens() const { return services_.tokens; }
   telemetry::Metrics& metrics() const { return services_.metrics; }
   const ApiOptions& options() const { return services_.options; }
   net::Exchange& exchange() const { return exchange_; }
@@ -77,14 +89,20 @@ class Call final {
   Task<net::Released> upgrade(std::string protocol);
   Task<std::unique_ptr<net::WebSocket>> accept_websocket(std::string protocol);
 
+  // What Retry-After says if this call is answered with a problem for which trying again helps.
+  void set_retry_after(std::chrono::seconds seconds) { retry_after_ = seconds; }
+
   // What was answered, for the log; 0 while nothing was.
   int status() const { return status_; }
 
  private:
+  void add_origin(net::Headers& headers) const;
+
   const Services& services_;
   net::Exchange& exchange_;
   RequestIds ids_;
   Visitor visitor_;
+  std::chrono::seconds retry_after_{1};
   int status_ = 0;
 };
 

@@ -7,8 +7,6 @@
 namespace atl::api {
 namespace {
 
-constexpr std::string_view kRetryAfterSeconds = "1";
-
 // A sentence's beginning for people, from the code: "not_found" → "Not found".
 std::string to_title(std::string_view code) {
   std::string title(code);
@@ -51,7 +49,7 @@ net::Response make_problem_response(const Problem& problem, const RequestIds& id
   response.headers.add("X-Request-Id", ids.request_id);
   response.headers.add("X-Trace-Id", ids.trace_id);
   if (problem.status == 429 || problem.status == 503) {
-    response.headers.add("Retry-After", kRetryAfterSeconds);
+    response.headers.add("Retry-After", std::to_string(problem.retry_after.count()));
   }
   if (problem.status == 401) {
     response.headers.add("WWW-Authenticate", "Bearer realm=\"atoll\"");

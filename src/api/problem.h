@@ -1,6 +1,7 @@
 // Errors as application/problem+json (RFC 9457): what failed, at which stage, and what would help.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,7 @@ struct Problem {
   int status;
   std::string_view code;  // a constant
   Error error;
+  std::chrono::seconds retry_after{1};  // where trying again helps
 };
 
 void append_problem(std::string& out, const Problem& problem, const RequestIds& ids);

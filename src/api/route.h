@@ -15,10 +15,12 @@ enum class Answer : uint8_t {
   streams,  // as long as a process runs: no HEAD
 };
 
+// Method, pattern, action and handler have no default: a route that does not say who may call it
+// does not compile.
 struct Route {
   net::Method method;
   std::string_view pattern;  // "/v1/sandboxes/{id}"; a placeholder is never empty
-  Access access;
+  Action action;
   Task<> (*serve)(Call& call);
   // The query parameters that it knows, separated by blanks; see check_parameters.
   std::string_view parameters = "";

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "json/describe.h"
 #include "json/yaml.h"
 
 namespace atl::api {
@@ -90,13 +91,17 @@ TEST(Routes, AreTheOnesThatOpenApiDescribes) {
   EXPECT_THAT(missing_from(served(), described()), IsEmpty()) << "not in routes.cc";
 }
 
-TEST(Routes, WithoutAKeyAreOnlyThoseThatOpenApiSaysSo) {
+TEST(Routes, NeedWhatOpenApiSays) {
   for (const Route& route : all_routes()) {
-    const auto& operation = read_openapi().at("paths").at(route.pattern).as_object();
-    const auto* get = operation.if_contains("get");
-    const bool open = get != nullptr && get->as_object().contains("security");
+    std::string method(net::to_string(route.method));
+    for (char& c : method) c = static_cast<char>(std::tolower(c));
+    const auto& operation =
+        read_openapi().at("paths").at(route.pattern).as_object().at(method).as_object();
 
-    EXPECT_EQ(route.access == Access::open, open) << route.pattern;
+    EXPECT_EQ(text_of(operation.at("x-action").as_string()), json::name_of(route.action))
+        << method << " " << route.pattern;
+    EXPECT_EQ(route.action == Action::open, operation.contains("security"))
+        << method << " " << route.pattern;
   }
 }
 
@@ -112,9 +117,9 @@ class RouterTest : public ::testing::Test {
   }
 
   static constexpr Route kRoutes[] = {
-      {net::Method::get, "/a/{id}", Access::key, nothing},
-      {net::Method::post, "/a/{id}", Access::key, nothing},
-      {net::Method::get, "/a/{id}/log", Access::key, nothing, "", Answer::streams},
+      {net::Method::get, "/a/{id}", Action::know, nothing},
+      {net::Method::post, "/a/{id}", Action::know, nothing},
+      {net::Method::get, "/a/{id}/log", Action::know, nothing, "", Answer::streams},
   };
   Router router_{kRoutes};
 };

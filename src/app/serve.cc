@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include "api/cors.h"
 #include "app/listen_address.h"
 #include "app/programs.h"
 #include "app/state_directory.h"
@@ -133,7 +134,10 @@ Result<> serve(cli::ServeOptions options) {
   TRY(const DaemonUser user, find_daemon_user(options.user));
   TRY(auto libexec, find_libexec());
   TRY_OK(check_first_start(listen, options.state_directory));
-  TRY(const StateDirectory state, StateDirectory::open(options.state_directory, user));
+  for (const auto& origin : options.origins) TRY_OK(api::check_origin(origin));
+  const auto others =
+      options.local_users ? StateDirectory::Others::may_pass : StateDirectory::Others::stay_out;
+  TRY(const StateDirectory state, StateDirectory::open(options.state_directory, user, others));
 
   asio::io_context loop(1);
   StopRequest stop(loop);
@@ -155,7 +159,11 @@ Result<> serve(cli::ServeOptions options) {
                       .most_parked = options.most_parked,
                       .engine = {.default_ttl = options.default_ttl,
                                  .longest_ttl = options.longest_ttl,
-                                 .most_sandboxes = options.most_sandboxes},
+                                 .most_sandboxes = options.most_sandboxes,
+                                 .most_sandboxes_per_tenant = options.sandboxes_per_tenant},
+                      .local_users = options.local_users,
+                      .requests_per_s = static_cast<double>(options.requests_per_s),
+                      .origins = std::move(options.origins),
                       .on_shutdown = [&stop](Ending ending) { stop.ask(ending); }}));
   auto started = run_task(loop, daemon->start());
   if (!started) {

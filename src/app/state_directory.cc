@@ -33,8 +33,10 @@ Result<> make_parents(const std::string& path) {
   return {};
 }
 
-Result<Fd> open_directory(const std::string& path, const DaemonUser& user) {
-  const mode_t mode = geteuid() == 0 ? 0711 : 0700;
+Result<Fd> open_directory(const std::string& path, const DaemonUser& user,
+                          StateDirectory::Others others) {
+  const bool may_pass = others == StateDirectory::Others::may_pass;
+  const mode_t mode = geteuid() == 0 || may_pass ? 0711 : 0700;
   TRY_OK(make_parents(path));
   const bool made = mkdir(path.c_str(), mode) == 0;
   if (!made && errno != EEXIST) return os_error("making", path);
@@ -48,7 +50,7 @@ Result<Fd> open_directory(const std::string& path, const DaemonUser& user) {
                  path + (is_ours ? " may be written by others" : " belongs to somebody else"))
         .with_hint(is_ours ? "chmod go-w " + path : "name another: --state DIR");
   }
-  if ((made || geteuid() == 0) && fchmod(directory.get(), mode) != 0) {
+  if ((made || geteuid() == 0 || may_pass) && fchmod(directory.get(), mode) != 0) {
     return os_error("setting the mode of", path);
   }
   if (info.st_uid != user.uid && fchown(directory.get(), user.uid, user.gid) != 0) {
@@ -96,8 +98,9 @@ Result<> hand_over(int directory, const DaemonUser& user) {
 
 }  // namespace
 
-Result<StateDirectory> StateDirectory::open(const std::string& path, const DaemonUser& user) {
-  TRY(auto directory, open_directory(path, user));
+Result<StateDirectory> StateDirectory::open(const std::string& path, const DaemonUser& user,
+                                            Others others) {
+  TRY(auto directory, open_directory(path, user, others));
   const std::unique_ptr<char, decltype(&free)> real(realpath(path.c_str(), nullptr), &free);
   if (real == nullptr) return os_error("finding", path);
   TRY(auto lock, take_lock(directory.get(), path));

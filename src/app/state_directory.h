@@ -7,7 +7,7 @@
 //   DIR/run/         the launcher's
 //
 // DIR is 0700; when root makes it 0711, because sandboxes that run as somebody else must reach run/
-// through it.
+// through it. Where other users of the host may use the socket, DIR is 0711 and the socket 0666.
 #pragma once
 
 #include <string>
@@ -21,9 +21,13 @@ namespace atl::app {
 
 class StateDirectory final {
  public:
+  // Whether other users of the host may pass through it on their way to the socket.
+  enum class Others : uint8_t { stay_out, may_pass };
+
   // Makes what is missing and gives it to `user`. Code::conflict when another daemon holds the
   // lock, Code::permission_denied when somebody else could change what is inside.
-  static Result<StateDirectory> open(const std::string& path, const DaemonUser& user);
+  static Result<StateDirectory> open(const std::string& path, const DaemonUser& user,
+                                     Others others = Others::stay_out);
 
   const std::string& path() const { return path_; }
   std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }

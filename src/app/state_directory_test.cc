@@ -41,6 +41,20 @@ TEST_F(StateDirectoryTest, IsMadeWithItsParentsAndClosedToOthers) {
   EXPECT_EQ(mode_of(state->file("atoll.db")), 0600u);
 }
 
+TEST_F(StateDirectoryTest, OthersMayPassThroughItAndReadNothing) {
+  ASSERT_TRUE(StateDirectory::open(base_ + "/state", user_));
+
+  const auto state =
+      StateDirectory::open(base_ + "/state", user_, StateDirectory::Others::may_pass);
+
+  ASSERT_TRUE(state) << state.error().message();
+  ASSERT_TRUE(state->admin_key());
+  EXPECT_EQ(mode_of(state->path()), 0711u);
+  for (const char* name : {"atoll.db", "lock", "admin.key"}) {
+    EXPECT_EQ(mode_of(state->file(name)), 0600u) << name;
+  }
+}
+
 TEST_F(StateDirectoryTest, ASecondDaemonIsToldWhoHasIt) {
   const auto first = StateDirectory::open(base_ + "/state", user_);
   ASSERT_TRUE(first);

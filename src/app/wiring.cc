@@ -30,13 +30,22 @@ struct Daemon::Impl {
         keys(*store, system_clock()),
         engine(executor, *store, make_drivers(executor, launcher, parts.most_parked), metrics,
                system_clock(), parts.engine),
-        api(engine, keys, metrics,
-            {.version = ATOLL_VERSION,
-             .trusted_uid = geteuid(),
-             .readiness = [this] { return readiness(); },
-             .on_shutdown = parts.on_shutdown,
-             .connections = [this] { return server.stats().connections; }}),
+        api(engine, keys, metrics, system_clock(), api_options()),
         server(executor, api) {}
+
+  api::ApiOptions api_options() {
+    api::ApiOptions options;
+    options.version = ATOLL_VERSION;
+    options.visitors.trusted_uid = geteuid();
+    if (parts.local_users) options.visitors.local_users = api::LocalUsers::members;
+    options.token_secret = parts.admin_key;
+    options.requests = {parts.requests_per_s, 2 * parts.requests_per_s};
+    options.origins = parts.origins;
+    options.readiness = [this] { return readiness(); };
+    options.on_shutdown = parts.on_shutdown;
+    options.connections = [this] { return server.stats().connections; };
+    return options;
+  }
 
   Result<> readiness() const {
     if (ready) return {};
@@ -78,7 +87,7 @@ Task<> Daemon::start() {
   if (!recovered) co_return std::move(recovered).error().with("taking up sandboxes");
   impl.ready = true;
 
-  CO_TRY_OK(impl.server.listen_unix(impl.parts.socket, 0600));
+  CO_TRY_OK(impl.server.listen_unix(impl.parts.socket, impl.parts.local_users ? 0666 : 0600));
   if (impl.parts.address.empty()) co_return Result<>();
   auto port = impl.server.listen_tcp(impl.parts.address, impl.parts.port);
   if (!port) {

@@ -102,7 +102,8 @@ Error Client::to_error(int status, std::string_view body) {
   // The API's own hint is about headers.
   return Error(error.code(), error.message())
       .at_stage(error.stage())
-      .with_hint("set ATOLL_API_KEY to a key such as the one in the daemon's admin.key");
+      .with_hint(
+          "set ATOLL_API_KEY to a key that an administrator of the daemon made: atoll keys create");
 }
 
 Task<std::unique_ptr<net::ClientCall>> Client::begin(net::ClientRequest request,

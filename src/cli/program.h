@@ -19,8 +19,12 @@ namespace atl::cli {
 struct ServeOptions {
   std::string listen;  // "HOST:PORT"; "none" = the Unix socket only
   std::string state_directory;
-  std::string user;         // "" = `atoll` if there is such a user
-  size_t most_parked = 64;  // sandboxes of a kind that are made ahead
+  std::string user;             // "" = `atoll` if there is such a user
+  size_t most_parked = 64;      // sandboxes of a kind that are made ahead
+  bool local_users = false;     // everybody on this host may use the socket, each as a tenant
+  size_t requests_per_s = 500;  // of each key; 0 = no limit
+  size_t sandboxes_per_tenant = 10'000;
+  std::vector<std::string> origins;  // of web pages that may call
   std::chrono::seconds default_ttl{3600};
   std::chrono::seconds longest_ttl{7 * 24 * 3600};
   size_t most_sandboxes = 10'000;

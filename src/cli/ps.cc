@@ -12,6 +12,7 @@ namespace {
 
 constexpr Flag kFlags[] = {
     {"driver", 0, "NAME", "only those of this driver"},
+    {"tenant", 0, "NAME", "those of another tenant, as an admin; '*' = of all"},
     {"label", 0, "K=V", "only those with this label; may be repeated"},
 };
 
@@ -35,6 +36,7 @@ Result<int> ps(Context& context) {
     filter += (filter.empty() ? "" : "&") + std::string(name) + "=" + net::percent_encode(value);
   };
   if (const auto driver = context.args.find("driver")) add("driver", *driver);
+  if (const auto tenant = context.args.find("tenant")) add("tenant", *tenant);
   for (const std::string& label : context.args.all("label")) add("label", label);
   TRY(const auto client, Client::open(context));
   TRY(const auto sandboxes, fetch_sandboxes(*client, std::move(filter)));

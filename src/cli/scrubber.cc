@@ -41,11 +41,13 @@ void scrub_authorization(std::string& text, std::string_view scheme) {
   }
 }
 
-// "atk_" and what belongs to it.
-void scrub_keys(std::string& text) {
-  for (size_t at = text.find("atk_"); at != std::string::npos; at = text.find("atk_", at)) {
-    size_t end = at + 4;
-    while (end < text.size() && is_word(text[end])) ++end;
+// "atk_" or "ast_", and what belongs to it; a token has dots and colons in it.
+void scrub_keys(std::string& text, std::string_view prefix, std::string_view besides) {
+  for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at)) {
+    size_t end = at + prefix.size();
+    while (end < text.size() && (is_word(text[end]) || besides.find(text[end]) != besides.npos)) {
+      ++end;
+    }
     text.replace(at, end - at, kMark);
     at += kMark.size();
   }
@@ -118,7 +120,8 @@ void Scrubber::add_environment(const char* const* environment) {
 std::string Scrubber::scrub(std::string_view text) const {
   std::string clean(text);
   for (const auto& secret : secrets_) replace_all(clean, secret);
-  scrub_keys(clean);
+  scrub_keys(clean, "atk_", "");
+  scrub_keys(clean, "ast_", ".:");
   scrub_authorization(clean, "Bearer ");
   scrub_authorization(clean, "Basic ");
   scrub_urls(clean);

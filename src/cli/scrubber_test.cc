@@ -26,8 +26,8 @@ TEST(Scrubber, TakesOutVariablesWhoseNamesSayThatTheyAreSecret) {
 TEST(Scrubber, KnowsTheShapesOfSecrets) {
   const Scrubber scrubber;
   for (const char* text :
-       {"key atk_Zm9vYmFyYmF6cXV4 used", "Authorization: Bearer Zm9vYmFyYmF6cXV4",
-        "rw,username=bob,password=Zm9vYmFyYmF6cXV4,uid=0",
+       {"key atk_Zm9vYmFyYmF6cXV4 used", "ast_sbx1.17.uid:5.Zm9vYmFyYmF6cXV4",
+        "Authorization: Bearer Zm9vYmFyYmF6cXV4", "rw,username=bob,password=Zm9vYmFyYmF6cXV4,uid=0",
         "GET https://bob:Zm9vYmFyYmF6cXV4@host/x",
         R"({"aws_secret_access_key":"Zm9vYmFyYmF6cXV4"})", "DB_PASSWORD='Zm9vYmFyYmF6cXV4 x'",
         "api_token: Zm9vYmFyYmF6cXV4"}) {

@@ -15,27 +15,31 @@ namespace {
 constexpr size_t kMostParked = 64;
 constexpr size_t kMostSandboxes = 10'000;
 constexpr std::chrono::seconds kLongestTtl{7 * 24 * 3600};
+constexpr size_t kMostRequests = 1'000'000;
+constexpr size_t kMostSandboxesOfATenant = 10'000;
 
 constexpr Flag kFlags[] = {
     {"listen", 0, "HOST:PORT",
      "where to serve the API; none = the Unix socket only (127.0.0.1:7070)"},
     {"user", 0, "NAME", "started as root: the user to become (atoll, if there is one)"},
+    {"local-users", 0, "",
+     "every user of this host may use the Unix socket, each with sandboxes of their own"},
+    {"rate", 0, "N", "requests per second of each key, admins' aside; 0 = no limit (500)"},
+    {"tenant-sandboxes", 0, "N", "most sandboxes of a tenant at a time (10000)"},
+    {"cors-origin", 0, "ORIGIN", "web pages from there may call, e.g. https://console.example"},
     {"parked", 0, "N", "most sandboxes of a kind to make before they are asked for (64)"},
     {"default-ttl", 0, "TIME", "how long a sandbox lives whose request says nothing (1h)"},
     {"longest-ttl", 0, "TIME", "the longest that a request may ask for (7d, which is the most)"},
     {"most-sandboxes", 0, "N", "how many may live at a time (10000, which is the most)"},
 };
 
-Result<size_t> count_from(const Args& args, std::string_view flag, size_t least, size_t most,
-                          size_t usual) {
+Result<> read_number(const Args& args, std::string_view flag, size_t least, size_t most,
+                     size_t& number) {
   const auto text = args.find(flag);
-  if (!text) return usual;
-  size_t number = 0;
-  const auto [end, trouble] = std::from_chars(text->data(), text->data() + text->size(), number);
-  if (trouble == std::errc() && end == text->data() + text->size() && number >= least &&
-      number <= most) {
-    return number;
-  }
+  if (!text) return {};
+  const char* const end = text->data() + text->size();
+  const auto [stop, trouble] = std::from_chars(text->data(), end, number);
+  if (trouble == std::errc() && stop == end && number >= least && number <= most) return {};
   return usage_error(
       fmt::format("--{}: '{}' is no number from {} to {}", flag, to_printable(*text), least, most));
 }
@@ -55,9 +59,13 @@ Result<int> serve(Context& context) {
   ServeOptions options;
   options.listen = args.find("listen").value_or("127.0.0.1:7070");
   options.user = args.find("user").value_or("");
-  TRY(options.most_parked, count_from(args, "parked", 0, kMostParked, options.most_parked));
-  TRY(options.most_sandboxes,
-      count_from(args, "most-sandboxes", 1, kMostSandboxes, options.most_sandboxes));
+  TRY_OK(read_number(args, "parked", 0, kMostParked, options.most_parked));
+  TRY_OK(read_number(args, "most-sandboxes", 1, kMostSandboxes, options.most_sandboxes));
+  TRY_OK(read_number(args, "rate", 0, kMostRequests, options.requests_per_s));
+  TRY_OK(read_number(args, "tenant-sandboxes", 1, kMostSandboxesOfATenant,
+                     options.sandboxes_per_tenant));
+  options.local_users = args.has("local-users");
+  options.origins = args.all("cors-origin");
   TRY(options.longest_ttl, ttl_from(args, "longest-ttl", options.longest_ttl));
   TRY(options.default_ttl,
       ttl_from(args, "default-ttl", std::min(options.default_ttl, options.longest_ttl)));

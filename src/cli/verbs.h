@@ -30,6 +30,8 @@ extern const Verb kDownVerb;
 extern const Verb kDriversVerb;
 extern const Verb kDoctorVerb;
 extern const Verb kConfigVerb;
+extern const Verb kKeysVerb;
+extern const Verb kTokenVerb;
 extern const Verb kServeVerb;
 extern const Verb kCompletionVerb;
 extern const Verb kVersionVerb;

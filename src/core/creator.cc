@@ -113,6 +113,10 @@ Task<std::optional<SandboxView>> Creator::find_made(const Caller& caller,
   if (request.name.empty()) co_return std::optional<SandboxView>();
   const auto named = parts_.sandboxes.find_name(caller.tenant, request.name);
   if (!named) co_return std::optional<SandboxView>();
+  if (!sees(caller, *named)) {
+    co_return Error(Code::already_exists, "the name " + request.name + " is taken")
+        .with_hint("use another name");
+  }
   if (const auto differing = differences(*named, request); !differing.empty()) {
     co_return Error(
         Code::already_exists,
@@ -133,6 +137,10 @@ Task<std::optional<SandboxView>> Creator::find_by_key(const Caller& caller,
   CO_TRY(const auto id, parts_.idempotency.find(caller, idempotency));
   if (!id) co_return std::optional<SandboxView>();
   if (const auto live = parts_.sandboxes.find(*id)) {
+    if (!sees(caller, *live)) {
+      co_return Error(Code::idempotency_mismatch, "this idempotency key came with another request")
+          .with_hint("use a new key for a new request");
+    }
     CO_TRY(auto view, co_await join(live));
     co_return std::optional(std::move(view));
   }
@@ -158,12 +166,13 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
                                                " sandboxes, which is the limit")
         .with_hint("destroy some, or raise the limit in the configuration");
   }
+  TRY_OK(check_tenant_has_room(parts_, caller.tenant, 1));
   TRY(auto route, at_stage("route", find_route(parts_.drivers, to_wish(request))));
   timer.mark("route");
 
   const auto record = std::make_shared<SandboxRecord>(parts_.executor);
   record->tenant = caller.tenant;
-  record->owner = caller.key_id;
+  record->owner = caller.subject;
   record->name = request.name;
   record->asked = to_asked(request);
   record->lifecycle = lifecycle;

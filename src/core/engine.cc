@@ -182,6 +182,17 @@ Result<SandboxPage> Engine::list(const Caller& caller, const ListFilter& filter)
   return impl_->parts.sandboxes.list(caller, filter);
 }
 
+std::optional<std::string> Engine::find_tenant(std::string_view id) const {
+  const auto record = impl_->parts.sandboxes.find(id);
+  return record ? std::optional(record->tenant) : std::nullopt;
+}
+
+size_t Engine::count_of(const std::string& tenant) const {
+  return impl_->parts.sandboxes.count_of(tenant);
+}
+
+const EngineOptions& Engine::options() const { return impl_->parts.options; }
+
 Task<> Engine::destroy(Caller caller, std::string id_or_name) {
   return impl_->to_end(impl_->find_and_destroy(std::move(caller), std::move(id_or_name)));
 }

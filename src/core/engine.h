@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/task.h"
+#include "core/access.h"
 #include "driver/driver.h"
 #include "telemetry/stages.h"
 
@@ -45,12 +46,6 @@ BOOST_DESCRIBE_ENUM(State, pending, starting, running, paused, stopping, stopped
 
 // How long a stage of a request took; in every answer, and after a failure in the error.
 using Stage = telemetry::Stage;
-
-// On whose behalf a call is made.
-struct Caller {
-  std::string tenant = "default";
-  std::string key_id;  // "" for the local socket and the embedded engine
-};
 
 // What a command gets that does not say otherwise.
 struct ExecDefaults {
@@ -90,6 +85,8 @@ struct Idempotency {
 struct SandboxView {
   std::string id;
   std::string name;
+  std::string tenant;
+  std::string owner;  // the Caller::subject that made it
   State state = State::pending;
   std::string driver;
   Isolation isolation = Isolation::none;
@@ -109,6 +106,7 @@ struct SandboxView {
 };
 
 struct ListFilter {
+  std::string tenant;  // "" = the caller's own, "*" = all; others than one's own are an admin's
   std::optional<State> state;
   std::string driver;
   std::string name;
@@ -208,6 +206,7 @@ struct EngineOptions {
   std::chrono::seconds longest_ttl{7 * 24 * 3600};
   std::chrono::seconds sweep_every{30};
   size_t most_sandboxes = 10'000;
+  size_t most_sandboxes_per_tenant = 10'000;
   // What the store remembers of sandboxes that have ended.
   size_t most_history = 10'000;
   std::chrono::hours longest_history{7 * 24};
@@ -249,6 +248,10 @@ class Engine final : private DriverListener {
   // By id or by name.
   Result<SandboxView> get(const Caller& caller, std::string_view id_or_name);
   Result<SandboxPage> list(const Caller& caller, const ListFilter& filter);
+  // Whose a live sandbox is, by id; nullopt when there is none.
+  std::optional<std::string> find_tenant(std::string_view id) const;
+  size_t count_of(const std::string& tenant) const;
+  const EngineOptions& options() const;
   // Goes before everything that waits for the sandbox's turn. Where the driver does not answer, the
   // sandbox stays in State::stopping and the sweeper goes on trying.
   Task<> destroy(Caller caller, std::string id_or_name);

@@ -64,6 +64,23 @@ TEST_F(EngineTest, AnotherTenantSeesNothing) {
   EXPECT_TRUE(world_.host().has(id));
 }
 
+TEST_F(EngineTest, ATenantHasRoomForItsNumberOfSandboxesForksIncluded) {
+  world_.options.most_sandboxes_per_tenant = 2;
+  world_.host().capabilities.fork = true;
+  world_.start();
+  const Caller mine{.tenant = "mine"}, other{.tenant = "other"};
+  const auto id = world_.run(world_.engine().create(mine, {}, {})).value().id;
+
+  EXPECT_EQ(world_.run(world_.engine().fork(mine, id, 2)).error().code(), Code::resource_exhausted);
+  EXPECT_TRUE(world_.run(world_.engine().fork(mine, id, 1)));
+  EXPECT_EQ(world_.run(world_.engine().create(mine, {}, {})).error().code(),
+            Code::resource_exhausted);
+  EXPECT_TRUE(world_.run(world_.engine().create(other, {}, {})));
+  EXPECT_EQ(world_.engine().count_of("mine"), 2U);
+  ASSERT_TRUE(world_.run(world_.engine().destroy(mine, id)));
+  EXPECT_TRUE(world_.run(world_.engine().create(mine, {}, {})));
+}
+
 TEST_F(EngineTest, TheSameNameWithTheSameRequestIsTheSameSandbox) {
   world_.start();
   CreateRequest request;

@@ -26,11 +26,16 @@ Task<std::vector<SandboxView>> Changer::fork(RecordPtr record, size_t count) {
   if (parts_.sandboxes.size() + count > parts_.options.most_sandboxes) {
     co_return Error(Code::resource_exhausted, "there would be more sandboxes than the limit");
   }
+  CO_TRY_OK(check_tenant_has_room(parts_, record->tenant, count));
   CO_TRY_OK(co_await ensure_handle(record));
 
   std::vector<RecordPtr> children;
   std::vector<SandboxSpec> specs;
   for (size_t i = 0; i < count; ++i) {
+    // Others may have taken the room meanwhile.
+    if (auto room = check_tenant_has_room(parts_, record->tenant, 1); !room) {
+      co_return co_await drop_children(record, std::move(children), std::move(room).error());
+    }
     children.push_back(make_child(*record));
     specs.push_back(to_spec(*children.back()));
     const auto child = children.back();

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/ids.h"
-#include "core/request_check.h"
+#include "base/text.h"
 #include "crypto/api_key.h"
 #include "json/describe.h"
 #include "store/store.h"
@@ -15,6 +15,8 @@ namespace {
 // A key's last use is for people who clean up; a write for each request would be too much for that.
 constexpr std::chrono::minutes kTouchEvery{1};
 constexpr size_t kShortestToken = 32;
+constexpr size_t kLongestLabel = 256;
+constexpr std::chrono::hours kLongestLife{10 * 366 * 24};
 
 int64_t to_ms(const std::optional<WallTime>& time) {
   return time ? time->time_since_epoch().count() : 0;
@@ -23,6 +25,26 @@ int64_t to_ms(const std::optional<WallTime>& time) {
 std::optional<WallTime> from_ms(int64_t ms) {
   if (ms == 0) return std::nullopt;
   return WallTime(Millis(ms));
+}
+
+bool is_line(std::string_view text) {
+  const bool has_control = std::ranges::any_of(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  return !has_control && is_utf8(text);
+}
+
+Result<> check_request(const KeyRequest& request) {
+  auto named = check_sandbox_name(request.tenant);
+  if (!named) return std::move(named).error().with("tenant");
+  if (request.label.size() > kLongestLabel || !is_line(request.label)) {
+    return Error(Code::invalid_argument, "label: it is one line of at most 256 bytes");
+  }
+  if (!request.ttl) return {};
+  if (request.ttl->count() >= 1 && *request.ttl <= kLongestLife) return {};
+  return Error(
+             Code::invalid_argument,
+             "ttl_s: it is from 1 to " + std::to_string(std::chrono::seconds(kLongestLife).count()))
+      .with_hint("leave it out for a key that does not expire");
 }
 
 }  // namespace
@@ -41,6 +63,7 @@ Task<> Keys::load() {
     by_id_[row.id] = {.id = row.id,
                       .tenant = row.tenant,
                       .role = *role,
+                      .label = row.label,
                       .created_at = WallTime(Millis(row.created_at_ms)),
                       .expires_at = from_ms(row.expires_at_ms),
                       .last_used_at = from_ms(row.last_used_at_ms)};
@@ -48,16 +71,17 @@ Task<> Keys::load() {
   co_return Result<>();
 }
 
-Task<NewKey> Keys::create(std::string tenant, Role role, std::optional<std::chrono::seconds> ttl) {
-  auto named = check_sandbox_name(tenant);
-  if (!named) co_return std::move(named).error().with("tenant");
-  if (ttl && ttl->count() <= 0) {
-    co_return Error(Code::invalid_argument, "ttl_s: it is at least 1");
+Task<NewKey> Keys::create(KeyRequest request) {
+  CO_TRY_OK(check_request(request));
+  if (by_id_.size() >= kMostKeys) {
+    co_return Error(Code::resource_exhausted,
+                    "there are " + std::to_string(by_id_.size()) + " keys, which is the limit")
+        .with_hint("revoke those that nobody uses: atoll keys list");
   }
   std::optional<WallTime> expires_at;
-  if (ttl) expires_at = clock_.wall() + *ttl;
+  if (request.ttl) expires_at = clock_.wall() + *request.ttl;
   const std::string token = crypto::make_api_key();
-  CO_TRY(auto key, co_await add(std::move(tenant), role, expires_at, token));
+  CO_TRY(auto key, co_await add(std::move(request), expires_at, token));
   co_return NewKey{std::move(key), token};
 }
 
@@ -67,21 +91,23 @@ Task<> Keys::ensure_admin(std::string token) {
         .with_hint("delete the file that holds it; a new one is made");
   }
   if (id_by_hash_.contains(crypto::hash_api_key(token))) co_return Result<>();
-  CO_TRY(auto key, co_await add("default", Role::admin, std::nullopt, std::move(token)));
+  KeyRequest request{.role = Role::admin, .label = "admin.key"};
+  CO_TRY(auto key, co_await add(std::move(request), std::nullopt, std::move(token)));
   co_return Result<>();
 }
 
-Task<ApiKey> Keys::add(std::string tenant, Role role, std::optional<WallTime> expires_at,
-                       std::string token) {
+Task<ApiKey> Keys::add(KeyRequest request, std::optional<WallTime> expires_at, std::string token) {
   const std::string hash = crypto::hash_api_key(token);
-  ApiKey key{.id = "key" + random_name(12),
-             .tenant = std::move(tenant),
-             .role = role,
+  ApiKey key{.id = std::string(kKeyPrefix) + random_name(12),
+             .tenant = std::move(request.tenant),
+             .role = request.role,
+             .label = std::move(request.label),
              .created_at = clock_.wall(),
              .expires_at = expires_at};
   store::PutKey put{{.id = key.id,
                      .tenant = key.tenant,
-                     .role = std::string(json::name_of(role)),
+                     .role = std::string(json::name_of(key.role)),
+                     .label = key.label,
                      .hash = hash,
                      .created_at_ms = to_ms(key.created_at),
                      .expires_at_ms = to_ms(expires_at)}};
@@ -101,13 +127,15 @@ std::vector<ApiKey> Keys::list() const {
 }
 
 Task<> Keys::revoke(std::string id) {
-  if (by_id_.erase(id) == 0) co_return Error(Code::not_found, "no key has the id " + id);
+  if (by_id_.erase(id) == 0)
+    co_return Error(Code::not_found, "no key has the id " + to_printable(id.substr(0, 80)))
+        .with_hint("GET /v1/keys lists them");
   std::erase_if(id_by_hash_, [&](const auto& entry) { return entry.second == id; });
   store::Transaction transaction{store::Durability::disk, {store::DropKey{std::move(id)}}};
   co_return co_await store_.commit(std::move(transaction));
 }
 
-Result<Identity> Keys::verify(std::string_view token) {
+Result<Caller> Keys::verify(std::string_view token) {
   const Error refused = Error(Code::unauthenticated, "the API key is not valid")
                             .with_hint("send a valid key as `Authorization: Bearer KEY`");
   const auto hashed = id_by_hash_.find(crypto::hash_api_key(token));
@@ -119,7 +147,13 @@ Result<Identity> Keys::verify(std::string_view token) {
     key.last_used_at = now;
     store_.enqueue({store::Durability::boot, {store::TouchKey{key.id, to_ms(now)}}}, {});
   }
-  return Identity{{.tenant = key.tenant, .key_id = key.id}, key.role};
+  return Caller{.tenant = key.tenant, .subject = key.id, .role = key.role};
+}
+
+bool Keys::is_valid(const std::string& id) const {
+  const auto found = by_id_.find(id);
+  if (found == by_id_.end()) return false;
+  return !found->second.expires_at || *found->second.expires_at > clock_.wall();
 }
 
 }  // namespace atl

@@ -10,37 +10,39 @@
 #include <unordered_map>
 #include <vector>
 
-#include <boost/describe/enum.hpp>
-
 #include "base/clock.h"
 #include "base/task.h"
-#include "core/engine.h"
+#include "core/access.h"
 
 namespace atl {
 
-enum class Role : uint8_t {
-  user,   // sandboxes of its tenant
-  admin,  // keys and drivers, too
-};
-BOOST_DESCRIBE_ENUM(Role, user, admin)
+namespace store {
+class Store;
+}
+
+inline constexpr std::string_view kKeyPrefix = "key";  // of ids
+inline constexpr size_t kMostKeys = 10'000;
 
 struct ApiKey {
   std::string id;
   std::string tenant;
-  Role role = Role::user;
+  Role role = Role::member;
+  std::string label;  // what it is for, in its maker's words
   WallTime created_at{};
   std::optional<WallTime> expires_at;
   std::optional<WallTime> last_used_at;
 };
 
+struct KeyRequest {
+  std::string tenant = "default";
+  Role role = Role::member;
+  std::string label = {};
+  std::optional<std::chrono::seconds> ttl = {};  // nullopt = until it is revoked
+};
+
 struct NewKey {
   ApiKey key;
   std::string token;  // nowhere else
-};
-
-struct Identity {
-  Caller caller;
-  Role role = Role::user;
 };
 
 class Keys final {
@@ -51,22 +53,23 @@ class Keys final {
   // Reads them from the store; call once, before anything else.
   Task<> load();
 
-  // On the disk before it returns.
-  Task<NewKey> create(std::string tenant, Role role, std::optional<std::chrono::seconds> ttl);
+  // On the disk before it returns. Code::resource_exhausted beyond kMostKeys.
+  Task<NewKey> create(KeyRequest request);
   // Makes sure that `token` is an admin key of the tenant "default": for the token in the state
   // directory's admin.key, which outlives both the loss of the store and a crash between the two.
   // Code::invalid_argument for a token that is too short to be a secret.
   Task<> ensure_admin(std::string token);
   std::vector<ApiKey> list() const;
-  // Works at once. Code::not_found for an unknown id.
+  // Works at once; calls that are under way go on. Code::not_found for an unknown id.
   Task<> revoke(std::string id);
 
   // Code::unauthenticated for an unknown, revoked or expired token; it does not tell which.
-  Result<Identity> verify(std::string_view token);
+  Result<Caller> verify(std::string_view token);
+  // Whether a key of this id is there and has not expired.
+  bool is_valid(const std::string& id) const;
 
  private:
-  Task<ApiKey> add(std::string tenant, Role role, std::optional<WallTime> expires_at,
-                   std::string token);
+  Task<ApiKey> add(KeyRequest request, std::optional<WallTime> expires_at, std::string token);
 
   store::Store& store_;
   const Clock& clock_;

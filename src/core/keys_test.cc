@@ -15,8 +15,9 @@ using ::testing::SizeIs;
 
 class KeysTest : public ::testing::Test {
  protected:
-  NewKey create(Role role = Role::user, std::optional<seconds> ttl = {}) {
-    return run_task(loop_, keys_.create("acme", role, ttl)).value();
+  NewKey create(Role role = Role::member, std::optional<seconds> ttl = {}) {
+    KeyRequest request{.tenant = "acme", .role = role, .label = "ci", .ttl = ttl};
+    return run_task(loop_, keys_.create(std::move(request))).value();
   }
   std::vector<store::KeyRow> stored() { return run_task(loop_, store_.load()).value().keys; }
 
@@ -32,8 +33,8 @@ TEST_F(KeysTest, ATokenIdentifiesItsTenantAndRole) {
   const auto identity = keys_.verify(made.token);
 
   ASSERT_TRUE(identity);
-  EXPECT_EQ(identity->caller.tenant, "acme");
-  EXPECT_EQ(identity->caller.key_id, made.key.id);
+  EXPECT_EQ(identity->tenant, "acme");
+  EXPECT_EQ(identity->subject, made.key.id);
   EXPECT_EQ(identity->role, Role::admin);
 }
 
@@ -67,7 +68,7 @@ TEST_F(KeysTest, ARevokedKeyIsWorthNothingAtOnceAndAfterARestart) {
 }
 
 TEST_F(KeysTest, AnExpiredKeyIsWorthNothing) {
-  const auto made = create(Role::user, seconds(60));
+  const auto made = create(Role::member, seconds(60));
 
   EXPECT_TRUE(keys_.verify(made.token));
   clock_.advance(seconds(60));
@@ -84,6 +85,7 @@ TEST_F(KeysTest, KeysOutliveTheDaemon) {
   EXPECT_EQ(after.verify(made.token).value().role, Role::admin);
   ASSERT_THAT(after.list(), SizeIs(1));
   EXPECT_EQ(after.list()[0].expires_at, made.key.expires_at);
+  EXPECT_EQ(after.list()[0].label, "ci");
 }
 
 TEST_F(KeysTest, TheAdminKeyIsMadeOnceHoweverOftenItIsEnsured) {
@@ -94,7 +96,7 @@ TEST_F(KeysTest, TheAdminKeyIsMadeOnceHoweverOftenItIsEnsured) {
 
   EXPECT_THAT(keys_.list(), SizeIs(1));
   EXPECT_EQ(keys_.verify(token).value().role, Role::admin);
-  EXPECT_EQ(keys_.verify(token).value().caller.tenant, "default");
+  EXPECT_EQ(keys_.verify(token).value().tenant, "default");
   EXPECT_FALSE(run_task(loop_, keys_.ensure_admin("short")));
 }
 
@@ -110,6 +112,39 @@ TEST_F(KeysTest, TheLastUseIsWrittenOncePerMinuteAtMost) {
   clock_.advance(seconds(30));
   ASSERT_TRUE(keys_.verify(made.token));
   EXPECT_EQ(stored()[0].last_used_at_ms, clock_.wall().time_since_epoch().count());
+}
+
+TEST_F(KeysTest, ARequestThatMakesNoSenseIsRefused) {
+  const auto refused = [&](KeyRequest request) {
+    return run_task(loop_, keys_.create(std::move(request))).error().code();
+  };
+
+  EXPECT_EQ(refused({.tenant = ""}), Code::invalid_argument);
+  EXPECT_EQ(refused({.tenant = "uid:1000"}), Code::invalid_argument)
+      << "users of the socket have those";
+  EXPECT_EQ(refused({.label = "two\nlines"}), Code::invalid_argument);
+  EXPECT_EQ(refused({.label = std::string(257, 'a')}), Code::invalid_argument);
+  EXPECT_EQ(refused({.ttl = seconds(0)}), Code::invalid_argument);
+  EXPECT_EQ(refused({.ttl = std::chrono::hours(24 * 366 * 11)}), Code::invalid_argument);
+}
+
+TEST_F(KeysTest, AreNotWithoutNumber) {
+  for (size_t i = 0; i < kMostKeys; ++i) ASSERT_TRUE(run_task(loop_, keys_.create({})));
+
+  EXPECT_EQ(run_task(loop_, keys_.create({})).error().code(), Code::resource_exhausted);
+}
+
+TEST_F(KeysTest, AKeyIsValidUntilItExpiresOrIsRevoked) {
+  const auto kept = create();
+  const auto brief = create(Role::member, seconds(60));
+  const auto revoked = create();
+  ASSERT_TRUE(run_task(loop_, keys_.revoke(revoked.key.id)));
+
+  clock_.advance(seconds(60));
+
+  EXPECT_TRUE(keys_.is_valid(kept.key.id));
+  EXPECT_FALSE(keys_.is_valid(brief.key.id));
+  EXPECT_FALSE(keys_.is_valid(revoked.key.id));
 }
 
 }  // namespace

@@ -29,4 +29,13 @@ Parts::Parts(asio::any_io_executor on, store::Store& the_store, std::vector<Engi
               options.boot_id.empty() ? kernel_boot_id() : options.boot_id),
       reaper(executor, the_clock) {}
 
+Result<> check_tenant_has_room(const Parts& parts, const std::string& tenant, size_t count) {
+  const size_t there = parts.sandboxes.count_of(tenant);
+  if (there + count <= parts.options.most_sandboxes_per_tenant) return {};
+  return Error(Code::resource_exhausted,
+               "this tenant has " + std::to_string(there) + " sandboxes, and may have " +
+                   std::to_string(parts.options.most_sandboxes_per_tenant))
+      .with_hint("destroy some; GET /v1/limits tells what there may be");
+}
+
 }  // namespace atl

@@ -39,6 +39,9 @@ struct Parts {
   bool is_shutting_down = false;
 };
 
+// Code::resource_exhausted when `count` more would be more than a tenant may have.
+Result<> check_tenant_has_room(const Parts& parts, const std::string& tenant, size_t count);
+
 // For errors on their way up: `CO_TRY(auto route, at_stage("route", find_route(…)));`
 template <typename T>
 Result<T> at_stage(std::string_view stage, Result<T> result) {

@@ -72,6 +72,8 @@ std::optional<Micros> SandboxRecord::deadline() const {
 SandboxView SandboxRecord::view() const {
   return {.id = id,
           .name = name,
+          .tenant = tenant,
+          .owner = owner,
           .state = state,
           .driver = driver,
           .isolation = isolation,

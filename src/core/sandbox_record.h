@@ -126,6 +126,10 @@ struct SandboxRecord {
 
 using RecordPtr = std::shared_ptr<SandboxRecord>;
 
+inline bool sees(const Caller& caller, const SandboxRecord& record) {
+  return sees(caller, record.tenant, record.owner, record.id);
+}
+
 store::SandboxRow to_row(const SandboxRecord& record, const std::string& boot_id);
 // A row that makes no sense is Code::internal, naming the sandbox.
 Result<RecordPtr> from_row(const asio::any_io_executor& executor, const store::SandboxRow& row);

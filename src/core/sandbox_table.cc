@@ -47,6 +47,7 @@ Result<std::pair<int64_t, std::string>> parse_cursor(const std::string& cursor) 
 void SandboxTable::insert(const RecordPtr& record) {
   ATOLL_CHECK(by_id_.emplace(record->id, record).second);
   by_age_.emplace(age_of(*record), record);
+  ++counts_[record->tenant];
   if (!record->name.empty()) {
     ATOLL_CHECK(by_name_.emplace(Name(record->tenant, record->name), record).second);
   }
@@ -56,10 +57,11 @@ void SandboxTable::insert(const RecordPtr& record) {
 void SandboxTable::bury(const RecordPtr& record, std::string epitaph) {
   if (by_id_.erase(record->id) == 0) return;
   by_age_.erase(age_of(*record));
+  if (--counts_[record->tenant] == 0) counts_.erase(record->tenant);
   if (!record->name.empty()) by_name_.erase(Name(record->tenant, record->name));
   metrics_.sandboxes.at(json::name_of(record->state)).add(-1);
 
-  epitaphs_[record->id] = {record->tenant, std::move(epitaph)};
+  epitaphs_[record->id] = {record->tenant, record->owner, std::move(epitaph)};
   buried_.push_back(record->id);
   if (buried_.size() > kMostEpitaphs) {
     epitaphs_.erase(buried_.front());
@@ -93,17 +95,21 @@ RecordPtr SandboxTable::find_name(const std::string& tenant, const std::string& 
 
 Result<RecordPtr> SandboxTable::get(const Caller& caller, std::string_view id_or_name) const {
   const std::string key(id_or_name);
-  if (const auto found = by_id_.find(key);
-      found != by_id_.end() && found->second->tenant == caller.tenant) {
+  if (const auto found = by_id_.find(key); found != by_id_.end() && sees(caller, *found->second)) {
     return found->second;
   }
-  if (auto named = find_name(caller.tenant, key)) return named;
+  if (auto named = find_name(caller.tenant, key); named && sees(caller, *named)) return named;
   if (const auto ended = epitaphs_.find(key);
-      ended != epitaphs_.end() && ended->second.tenant == caller.tenant) {
+      ended != epitaphs_.end() && sees(caller, ended->second.tenant, ended->second.owner, key)) {
     return Error(Code::not_found, "sandbox " + key + " " + ended->second.words);
   }
   return Error(Code::not_found, "no sandbox is called " + to_printable(id_or_name.substr(0, 80)))
       .with_hint("list the sandboxes that there are");
+}
+
+size_t SandboxTable::count_of(const std::string& tenant) const {
+  const auto found = counts_.find(tenant);
+  return found == counts_.end() ? 0 : found->second;
 }
 
 std::vector<RecordPtr> SandboxTable::all() const {
@@ -117,6 +123,12 @@ Result<SandboxPage> SandboxTable::list(const Caller& caller, const ListFilter& f
   if (filter.limit == 0 || filter.limit > kLargestPage) {
     return Error(Code::invalid_argument, "limit: it is between 1 and 1000");
   }
+  const std::string& tenant = filter.tenant.empty() ? caller.tenant : filter.tenant;
+  if (tenant != caller.tenant && caller.role != Role::admin) {
+    return Error(Code::permission_denied,
+                 "tenant: another tenant's sandboxes are an admin's to list")
+        .with_hint("leave it out to list your own");
+  }
   auto at = by_age_.begin();
   if (!filter.cursor.empty()) {
     TRY(const auto last, parse_cursor(filter.cursor));
@@ -125,7 +137,8 @@ Result<SandboxPage> SandboxTable::list(const Caller& caller, const ListFilter& f
   SandboxPage page;
   for (; at != by_age_.end(); ++at) {
     const SandboxRecord& record = *at->second;
-    if (record.tenant != caller.tenant || !matches(record, filter)) continue;
+    if (tenant != "*" && record.tenant != tenant) continue;
+    if (!sees(caller, record) || !matches(record, filter)) continue;
     // Its run has been answered for, or is about to be, and it is only cleared away.
     if (record.lifecycle == Lifecycle::ephemeral && record.state == State::stopping) continue;
     if (page.sandboxes.size() == filter.limit) {

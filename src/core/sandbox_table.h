@@ -32,14 +32,16 @@ class SandboxTable final {
 
   RecordPtr find(std::string_view id) const;
   RecordPtr find_name(const std::string& tenant, const std::string& name) const;
-  // By id or by name, and only the caller's tenant's. Code::not_found tells how it ended, if that
-  // is still known.
+  // By id, or by name within the caller's tenant, and only what the caller sees; everything else is
+  // not there. Code::not_found tells how it ended, if that is still known.
   Result<RecordPtr> get(const Caller& caller, std::string_view id_or_name) const;
 
   size_t size() const { return by_id_.size(); }
+  size_t count_of(const std::string& tenant) const;
   // A copy, so that the table may change meanwhile. Oldest first.
   std::vector<RecordPtr> all() const;
-  // Code::invalid_argument for a limit of zero or over 1,000, or a cursor that no page gave.
+  // Code::invalid_argument for a limit of zero or over 1,000, or a cursor that no page gave;
+  // Code::permission_denied for another tenant's, unless an admin asks.
   Result<SandboxPage> list(const Caller& caller, const ListFilter& filter) const;
 
  private:
@@ -50,6 +52,7 @@ class SandboxTable final {
 
   struct Epitaph {
     std::string tenant;
+    std::string owner;
     std::string words;
   };
 
@@ -58,6 +61,7 @@ class SandboxTable final {
   std::unordered_map<std::string, RecordPtr> by_id_;
   std::map<Name, RecordPtr> by_name_;
   std::map<Age, RecordPtr> by_age_;
+  std::unordered_map<std::string, size_t> counts_;  // by tenant
   std::unordered_map<std::string, Epitaph> epitaphs_;
   std::deque<std::string> buried_;
 };

@@ -1,5 +1,6 @@
 #include "crypto/api_key.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -27,6 +28,26 @@ std::string make_api_key() {
     }
   }
   return key;
+}
+
+std::string hide_keys(std::string_view text) {
+  constexpr std::string_view kHidden = "(hidden)";
+  std::string shown;
+  while (!text.empty()) {
+    const size_t at = std::min(text.find("atk_"), text.find("ast_"));
+    shown += text.substr(0, at);
+    if (at == std::string_view::npos) break;
+    constexpr size_t kPrefix = 4;
+    const std::string_view secret = text.substr(at + kPrefix);
+    // A token has dots and colons in it besides.
+    const size_t length =
+        std::min(secret.size(), secret.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                         "abcdefghijklmnopqrstuvwxyz.:"));
+    shown += text.substr(at, kPrefix);
+    shown += kHidden;
+    text = secret.substr(length);
+  }
+  return shown;
 }
 
 std::string hash_api_key(std::string_view key) { return sha256_hex(key); }

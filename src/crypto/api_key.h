@@ -14,4 +14,8 @@ std::string make_api_key();
 // guesses 256 bits.
 std::string hash_api_key(std::string_view key);
 
+// The text with whatever looks like a key, or like a sandbox's token, blotted out: for logs, where
+// one may come by mistake (in a path, in a message that quotes what was sent).
+std::string hide_keys(std::string_view text);
+
 }  // namespace atl::crypto

@@ -38,5 +38,15 @@ TEST(ApiKey, IsStoredAsItsHash) {
   EXPECT_NE(hash_api_key("atk_x"), hash_api_key("atk_y"));
 }
 
+TEST(ApiKey, IsBlottedOutWhereverItStands) {
+  const std::string key = make_api_key();
+
+  EXPECT_EQ(hide_keys("/v1/keys/" + key + "/x"), "/v1/keys/atk_(hidden)/x");
+  EXPECT_EQ(hide_keys(key + " and " + key), "atk_(hidden) and atk_(hidden)");
+  EXPECT_EQ(hide_keys("no ast_sbx1.17.uid:5.00ff here"), "no ast_(hidden) here");
+  EXPECT_EQ(hide_keys("plain"), "plain");
+  EXPECT_EQ(hide_keys(""), "");
+}
+
 }  // namespace
 }  // namespace atl::crypto

@@ -70,7 +70,8 @@ struct KeyRow {
   std::string id;
   std::string tenant;
   std::string role;
-  std::string hash;  // SHA-256 of the token, in hex; the token itself is nowhere
+  std::string label;  // what it is for, in words
+  std::string hash;   // SHA-256 of the token, in hex; the token itself is nowhere
   int64_t created_at_ms = 0;
   int64_t expires_at_ms = 0;
   int64_t last_used_at_ms = 0;

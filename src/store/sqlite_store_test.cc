@@ -176,6 +176,30 @@ TEST_F(SqliteStoreTest, AMigrationThatFailsLeavesTheVersionBeforeIt) {
   EXPECT_EQ((*connection)->ask("PRAGMA user_version").value(), "2");
 }
 
+TEST_F(SqliteStoreTest, KeysOfTheFirstSchemaBecomeMembersAndAdmins) {
+  {
+    auto connection = Connection::open(path_);
+    ASSERT_TRUE(connection);
+    ASSERT_TRUE(prepare_schema(**connection, all_migrations().first(1)));
+    ASSERT_TRUE((*connection)
+                    ->execute("INSERT INTO api_key VALUES "
+                              "('key1', 'acme', 'user', 'aa', 1, 0, 0), "
+                              "('key2', 'default', 'admin', 'bb', 2, 0, 0)"));
+  }
+  ASSERT_TRUE(open());
+
+  const auto keys = load().keys;
+
+  ASSERT_THAT(keys, SizeIs(2));
+  EXPECT_EQ(keys[0], (KeyRow{.id = "key1",
+                             .tenant = "acme",
+                             .role = "member",
+                             .label = "",
+                             .hash = "aa",
+                             .created_at_ms = 1}));
+  EXPECT_EQ(keys[1].role, "admin");
+}
+
 TEST_F(SqliteStoreTest, ReportsAMissingDirectory) {
   path_ = directory_ / "absent" / "state.db";
 

@@ -81,15 +81,15 @@ Result<> apply(Connection& connection, const DropIdempotency& drop) {
 
 Result<> apply(Connection& connection, const PutKey& put) {
   TRY(auto statement,
-      connection.prepare("INSERT INTO api_key (id, tenant, role, hash, created_at_ms, "
-                         "expires_at_ms, last_used_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?) "
+      connection.prepare("INSERT INTO api_key (id, tenant, role, label, hash, created_at_ms, "
+                         "expires_at_ms, last_used_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
                          "ON CONFLICT (id) DO UPDATE SET tenant = excluded.tenant, "
-                         "role = excluded.role, hash = excluded.hash, "
+                         "role = excluded.role, label = excluded.label, hash = excluded.hash, "
                          "created_at_ms = excluded.created_at_ms, "
                          "expires_at_ms = excluded.expires_at_ms, "
                          "last_used_at_ms = excluded.last_used_at_ms"));
   const auto& row = put.row;
-  statement.bind(row.id).bind(row.tenant).bind(row.role).bind(row.hash);
+  statement.bind(row.id).bind(row.tenant).bind(row.role).bind(row.label).bind(row.hash);
   return statement.bind(row.created_at_ms).bind(row.expires_at_ms).bind(row.last_used_at_ms).run();
 }
 
@@ -173,10 +173,11 @@ KeyRow read_key(const Statement& from) {
   return {.id = from.text(0),
           .tenant = from.text(1),
           .role = from.text(2),
-          .hash = from.text(3),
-          .created_at_ms = from.number(4),
-          .expires_at_ms = from.number(5),
-          .last_used_at_ms = from.number(6)};
+          .label = from.text(3),
+          .hash = from.text(4),
+          .created_at_ms = from.number(5),
+          .expires_at_ms = from.number(6),
+          .last_used_at_ms = from.number(7)};
 }
 
 }  // namespace
@@ -202,7 +203,7 @@ Result<Contents> read_contents(Connection& connection) {
                "SELECT tenant, key, request_hash, sandbox, expires_at_ms FROM idempotency",
                read_idempotency));
   TRY(contents.keys, read_all(connection,
-                              "SELECT id, tenant, role, hash, created_at_ms, expires_at_ms, "
+                              "SELECT id, tenant, role, label, hash, created_at_ms, expires_at_ms, "
                               "last_used_at_ms FROM api_key ORDER BY created_at_ms, id",
                               read_key));
   TRY(auto highest, connection.prepare("SELECT coalesce(max(id), 0) FROM intent"));

@@ -73,7 +73,7 @@ TEST(Access, TheDaemonsOwnUserNeedsNoKeyOnTheSocket) {
 }
 
 TEST(Access, OtherUsersNeedAKeyOnTheSocketToo) {
-  ApiWorld world({.trusted_uid = 1'000});
+  ApiWorld world({.visitors = {.trusted_uid = 1'000}});
   const auto status_for = [&](uid_t uid) {
     const std::string request = "GET /v1/version HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     return world.raw(request, {.credentials = net::PeerCredentials{1, uid, uid}}).substr(9, 3);

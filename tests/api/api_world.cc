@@ -104,13 +104,14 @@ ApiWorld::ApiWorld(api::ApiOptions options, const std::function<void(FakeHost&)>
   EXPECT_TRUE(run(engine_->recover()));
   keys_ = std::make_unique<Keys>(store_, clock_);
   EXPECT_TRUE(run(keys_->load()));
-  key_ = run(keys_->create("default", Role::admin, {})).value().token;
+  key_ = make_key("default", Role::admin);
 
   if (options.version.empty()) options.version = "1.2.3";
-  if (!options.trusted_uid) options.trusted_uid = ::geteuid();
+  if (!options.visitors.trusted_uid) options.visitors.trusted_uid = ::geteuid();
+  if (options.token_secret.empty()) options.token_secret = "a secret of the daemon";
   options.connections = [this] { return server_->stats().connections; };
   options.on_shutdown = [this](Ending ending) { shutdowns.push_back(ending); };
-  api_ = std::make_unique<api::Api>(*engine_, *keys_, metrics, std::move(options));
+  api_ = std::make_unique<api::Api>(*engine_, *keys_, metrics, clock_, std::move(options));
   server_ = std::make_unique<net::HttpServer>(loop_.get_executor(), *api_);
   client_ = std::make_unique<net::HttpClient>(loop_.get_executor());
   const auto port = server_->listen_tcp("127.0.0.1", 0).value();
@@ -214,8 +215,9 @@ std::string ApiWorld::create(std::string body) {
   return answer["id"];
 }
 
-std::string ApiWorld::user_key() {
-  return run(keys_->create("acme", Role::user, {})).value().token;
+std::string ApiWorld::make_key(std::string tenant, Role role) {
+  KeyRequest request{.tenant = std::move(tenant), .role = role};
+  return run(keys_->create(std::move(request))).value().token;
 }
 
 }  // namespace atl

@@ -84,7 +84,8 @@ class ApiWorld {
 
   // A sandbox that runs; its id.
   std::string create(std::string body = "{}");
-  std::string user_key();  // of another tenant
+  std::string make_key(std::string tenant, Role role = Role::member);
+  std::string user_key() { return make_key("acme"); }  // of another tenant
 
   template <typename T>
   Result<T> run(Task<T> task) {
@@ -101,6 +102,7 @@ class ApiWorld {
   }
 
   FakeHost& host() { return *host_; }
+  FakeClock& clock() { return clock_; }
   Engine& engine() { return *engine_; }
 
   std::vector<Ending> shutdowns;

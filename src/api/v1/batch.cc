@@ -2,6 +2,7 @@
 #include "core/batch.h"
 
 #include "api/body.h"
+#include "api/v1/batch_limits.h"
 #include "api/v1/handlers.h"
 #include "api/v1/output_sink.h"
 #include "api/v1/sandbox_wire.h"
@@ -9,10 +10,6 @@
 namespace atl::api::v1 {
 namespace {
 
-constexpr size_t kMostBatchJson = size_t{32} << 20;
-constexpr size_t kMostRuns = 10'000;
-constexpr int64_t kMostAtOnce = 256;
-constexpr int64_t kMostAttempts = 10;
 // An answer that comes whole is held in memory.
 constexpr size_t kBatchKeep = size_t{64} << 10;
 constexpr size_t kMostWhole = size_t{256} << 20;

@@ -38,7 +38,7 @@ struct Wish {
 };
 
 bool may_see(const Caller& caller, const SandboxEvent& event) {
-  return event.tenant == caller.tenant;
+  return sees(caller, event.tenant, event.owner, event.sandbox);
 }
 
 // Where a client begins.

@@ -59,6 +59,14 @@ Task<> dial_port(Call& call);
 // events.cc
 Task<> read_events(Call& call);
 
+// keys.cc, whoami.cc
+Task<> create_key(Call& call);
+Task<> list_keys(Call& call);
+Task<> revoke_key(Call& call);
+Task<> make_token(Call& call);
+Task<> who_am_i(Call& call);
+Task<> limits(Call& call);
+
 // drivers.cc
 Task<> list_drivers(Call& call);
 

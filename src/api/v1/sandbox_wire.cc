@@ -102,6 +102,8 @@ void append_sandbox(std::string& out, const SandboxView& view) {
   ObjectWriter object(out);
   object.member("id", view.id);
   object.member("name", view.name);
+  object.member("tenant", view.tenant);
+  object.member("owner", view.owner);
   object.member("state", view.state);
   object.member("driver", view.driver);
   object.member("isolation", view.isolation);

@@ -14,6 +14,7 @@ constexpr size_t kLargestPage = 1'000;
 Result<ListFilter> read_filter(const net::Query& query) {
   ListFilter filter;
   TRY(filter.state, read_choice<State>(query, "state"));
+  filter.tenant = query.get("tenant");
   filter.driver = query.get("driver");
   filter.name = query.get("name");
   filter.user_id = query.get("user_id");
