@@ -62,6 +62,11 @@ void tell(const Call& call, std::string_view route, SteadyClock::duration took,
   }
 }
 
+bool is_traced(const Route& route, const RequestIds& ids) {
+  if (route.action == Action::open) return false;
+  return route.traced == Traced::always || (ids.caller_span != 0 && ids.context.sampled);
+}
+
 Error unknown_path(const Router& router, const net::Request& request) {
   Error error(Code::not_found, "no such path: " + json::quote(request.path));
   const std::string near = router.suggest(request);
@@ -72,11 +77,11 @@ Error unknown_path(const Router& router, const net::Request& request) {
 
 }  // namespace
 
-Api::Api(Engine& engine, Keys& keys, telemetry::Metrics& metrics, const Clock& clock,
-         ApiOptions options)
+Api::Api(Engine& engine, Keys& keys, telemetry::Metrics& metrics, telemetry::Tracer& tracer,
+         const Clock& clock, ApiOptions options)
     : options_(std::move(options)),
       tokens_(engine, keys, clock, options_.token_secret),
-      services_{engine, keys, tokens_, metrics, options_},
+      services_{engine, keys, tokens_, metrics, tracer, options_},
       requests_(clock, options_.requests),
       failed_logins_(clock, options_.failed_logins),
       router_(all_routes()) {}
@@ -115,9 +120,14 @@ Result<> Api::admit(Call& call, const Route& route) {
   return check_parameters(call.request().query, route.parameters);
 }
 
-Task<> Api::serve(Call& call, const Route* route, std::string allow) {
+Task<> Api::serve(Call& call, const Route* route, std::string allow, Micros began) {
   if (route != nullptr) {
     CO_TRY_OK(admit(call, *route));
+    // Whoever has no key leaves no trace, or strangers could fill what is kept.
+    if (is_traced(*route, call.ids())) {
+      call.begin_trace(route->pattern, began);
+      call.trace().add("authorise", began, services_.tracer.now());
+    }
     co_return co_await route->serve(call);
   }
   // Which paths exist is no secret, so a mistyped one is told even to those without a key.
@@ -137,13 +147,16 @@ Task<> Api::serve(Call& call, const Route* route, std::string allow) {
 
 asio::awaitable<void> Api::handle(net::Exchange& exchange) {
   const auto began = SteadyClock::now();
-  Call call(services_, exchange, ids_.make(exchange.request().headers));
-  auto found = router_.find(call.request());
+  const Micros began_on_boot = services_.tracer.now();
+  RequestIds ids = ids_.make(exchange.request().headers);
+  auto found = router_.find(exchange.request());
+  if (found.route == nullptr || !is_traced(*found.route, ids)) ids.context.sampled = false;
+  Call call(services_, exchange, std::move(ids));
   const std::string_view route = found.route != nullptr ? found.route->pattern : kNoRoute;
 
   Result<> done;
   try {
-    done = co_await serve(call, found.route, std::move(found.allow));
+    done = co_await serve(call, found.route, std::move(found.allow), began_on_boot);
   } catch (const std::exception& thrown) {
     done = Error(Code::internal, thrown.what());
   }
@@ -154,6 +167,7 @@ asio::awaitable<void> Api::handle(net::Exchange& exchange) {
     const auto told = co_await call.answer_problem(Problem(std::move(error)));
     static_cast<void>(told);  // the client went away: there is nobody left to tell
   }
+  call.end_trace(done);
   // A started answer that failed ends short, and the server closes the connection: the client sees
   // that it is cut off.
 

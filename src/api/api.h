@@ -1,7 +1,7 @@
 // The HTTP API: authenticates, routes and answers every request, and tells its story in one log
 // line.
 //
-//   Api api(engine, keys, metrics, clock, {.version = ATOLL_VERSION});
+//   Api api(engine, keys, metrics, tracer, clock, {.version = ATOLL_VERSION});
 //   net::HttpServer server(executor, api);
 //
 // Every answer, error and log line carries the request's id (X-Request-Id) and trace (X-Trace-Id).
@@ -16,13 +16,13 @@ namespace atl::api {
 class Api final : public net::Handler {
  public:
   // All but the options outlive the API.
-  Api(Engine& engine, Keys& keys, telemetry::Metrics& metrics, const Clock& clock,
-      ApiOptions options);
+  Api(Engine& engine, Keys& keys, telemetry::Metrics& metrics, telemetry::Tracer& tracer,
+      const Clock& clock, ApiOptions options);
 
   asio::awaitable<void> handle(net::Exchange& exchange) override;
 
  private:
-  Task<> serve(Call& call, const Route* route, std::string allow);
+  Task<> serve(Call& call, const Route* route, std::string allow, Micros began);
   Result<> admit(Call& call, const Route& route);
   Result<Visitor> recognise(Call& call);
   Result<> check_rate(Call& call, const Caller& caller);

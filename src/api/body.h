@@ -19,15 +19,21 @@ Result<T> decode_body(std::string_view json, size_t limit) {
 
 template <typename T>
 Task<T> read_json(Call& call, size_t limit) {
+  auto decoding = call.trace().begin("decode");
   CO_TRY(const std::string text, co_await call.read_text(limit));
-  co_return detail::decode_body<T>(text, limit);
+  auto decoded = detail::decode_body<T>(text, limit);
+  decoding.end(decoded);
+  co_return decoded;
 }
 
 // For requests that need say nothing: an empty body reads as {}.
 template <typename T>
 Task<T> read_optional_json(Call& call) {
+  auto decoding = call.trace().begin("decode");
   CO_TRY(const std::string text, co_await call.read_text(kMostJson));
-  co_return detail::decode_body<T>(text.empty() ? std::string_view("{}") : text, kMostJson);
+  auto decoded = detail::decode_body<T>(text.empty() ? std::string_view("{}") : text, kMostJson);
+  decoding.end(decoded);
+  co_return decoded;
 }
 
 }  // namespace atl::api

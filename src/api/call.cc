@@ -18,6 +18,35 @@ Result<ProcessId> Call::process() const {
       .with_hint("GET /v1/sandboxes/{id}/processes lists them");
 }
 
+void Call::begin_trace(std::string_view route, Micros began) {
+  const auto& context = ids_.context;
+  std::string name(net::to_string(request().method));
+  name.append(" ").append(route);
+  span_ = services_.tracer.begin({.context = {context.trace, ids_.caller_span, context.sampled},
+                                  .root = context.span,
+                                  .was_asked = ids_.caller_span != 0,
+                                  .request_id = ids_.request_id,
+                                  .tenant = caller().tenant,
+                                  .subject = caller().subject,
+                                  .token_sandbox = caller().sandbox},
+                                 name, began);
+  span_.set("http.request.method", net::to_string(request().method));
+  span_.set("http.route", route);
+  span_.set("atoll.request.id", ids_.request_id);
+  visitor_.caller.trace = span_.scope();
+}
+
+void Call::end_trace(const Result<>& done) {
+  if (operation_) operation_->end(done);
+  span_.set("http.response.status_code", int64_t{status_});
+  span_.end(done);
+}
+
+void Call::begin_operation(const GuestLease& lease, std::string_view name) {
+  operation_.emplace(caller(), metrics(), Operation::Subject{lease.driver(), lease.sandbox()},
+                     name);
+}
+
 Task<std::string> Call::read_text(size_t limit) {
   auto text = co_await exchange_.read_body(limit);
   if (!text) co_return std::move(text).error().at_stage("request");
@@ -27,8 +56,7 @@ Task<std::string> Call::read_text(size_t limit) {
 net::Headers Call::headers(std::string_view content_type) const {
   net::Headers headers;
   if (!content_type.empty()) headers.add("Content-Type", content_type);
-  headers.add("X-Request-Id", ids_.request_id);
-  headers.add("X-Trace-Id", ids_.trace_id);
+  add_ids(headers, ids_);
   return headers;
 }
 
@@ -47,6 +75,7 @@ void Call::add_origin(net::Headers& headers) const {
 Task<> Call::answer_with(net::Response response) {
   add_origin(response.headers);
   status_ = response.status;
+  const auto replying = span_.scope().begin("reply");
   co_return co_await exchange_.respond(std::move(response));
 }
 

@@ -8,9 +8,11 @@
 #include "api/problem.h"
 #include "api/visitor.h"
 #include "core/engine.h"
+#include "core/operation.h"
 #include "core/rate_limiter.h"
 #include "net/http_server.h"
 #include "net/websocket.h"
+#include "telemetry/tracer.h"
 
 namespace atl::telemetry {
 class Metrics;
@@ -36,6 +38,8 @@ struct ApiOptions {
   std::function<void(Ending)> on_shutdown;
   // How many clients are connected now, for GET /metrics; empty is not told.
   std::function<size_t()> connections;
+  // How many spans wait for the collector, for GET /metrics; empty when there is none.
+  std::function<size_t()> spans_to_export;
   uint64_t most_upload_bytes = uint64_t{64} << 30;
 };
 
@@ -45,6 +49,7 @@ struct Services {
   Keys& keys;
   const SandboxTokens& tokens;
   telemetry::Metrics& metrics;
+  telemetry::Tracer& tracer;
   const ApiOptions& options;
 };
 
@@ -61,6 +66,7 @@ class Call final {
   Keys& keys() const { return services_.keys; }
   const SandboxTokens& tokens() const { return services_.tokens; }
   telemetry::Metrics& metrics() const { return services_.metrics; }
+  telemetry::Tracer& tracer() const { return services_.tracer; }
   const ApiOptions& options() const { return services_.options; }
   net::Exchange& exchange() const { return exchange_; }
   const net::Request& request() const { return exchange_.request(); }
@@ -74,6 +80,15 @@ class Call final {
   std::string sandbox() const { return request().segments[2]; }
   // The {process} of /v1/sandboxes/{id}/processes/{process}/….
   Result<ProcessId> process() const;
+
+  // Once it is known who asks: from here on the caller carries the trace into the engine. `began`
+  // is on Clock::boot().
+  void begin_trace(std::string_view route, Micros began);
+  void end_trace(const Result<>& done);
+  const telemetry::SpanScope& trace() const { return visitor_.caller.trace; }
+  // What this call does in the sandbox of its path; it lasts until the call is over. `name` is a
+  // constant.
+  void begin_operation(const GuestLease& lease, std::string_view name);
 
   Task<std::string> read_text(size_t limit);
 
@@ -104,6 +119,8 @@ class Call final {
   Visitor visitor_;
   std::chrono::seconds retry_after_{1};
   int status_ = 0;
+  telemetry::OpenSpan span_;  // of the call itself
+  std::optional<Operation> operation_;
 };
 
 }  // namespace atl::api

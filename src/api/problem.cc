@@ -46,8 +46,7 @@ net::Response make_problem_response(const Problem& problem, const RequestIds& id
   net::Response response;
   response.status = problem.status;
   response.headers.add("Content-Type", "application/problem+json");
-  response.headers.add("X-Request-Id", ids.request_id);
-  response.headers.add("X-Trace-Id", ids.trace_id);
+  add_ids(response.headers, ids);
   if (problem.status == 429 || problem.status == 503) {
     response.headers.add("Retry-After", std::to_string(problem.retry_after.count()));
   }

@@ -1,6 +1,7 @@
 #include "api/request_ids.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/ids.h"
 
@@ -17,20 +18,10 @@ bool is_sane_id(std::string_view text) {
   });
 }
 
-bool is_lower_hex(std::string_view text) {
-  return std::ranges::all_of(
-      text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
-
-// "00-<32 hex>-<16 hex>-<2 hex>"; "" when it is anything else. Later versions may append more.
-std::string_view trace_of(std::string_view parent) {
-  if (parent.size() < 55 || (parent.size() > 55 && parent[55] != '-')) return {};
-  const std::string_view trace = parent.substr(3, 32);
-  const bool shaped = parent[2] == '-' && parent[35] == '-' && parent[52] == '-' &&
-                      is_lower_hex(parent.substr(0, 2)) && is_lower_hex(trace) &&
-                      is_lower_hex(parent.substr(36, 16)) && is_lower_hex(parent.substr(53, 2));
-  const bool valid = !parent.starts_with("ff") && trace.find_first_not_of('0') != trace.npos;
-  return shaped && valid ? trace : std::string_view();
+// Of two nobody knows which one is meant.
+std::optional<telemetry::TraceContext> find_parent(const net::Headers& headers) {
+  if (headers.count("traceparent") != 1) return std::nullopt;
+  return telemetry::find_context(headers.get("traceparent"));
 }
 
 std::string to_request_id(std::span<const uint8_t> bytes) {
@@ -41,6 +32,12 @@ std::string to_request_id(std::span<const uint8_t> bytes) {
 }
 
 }  // namespace
+
+void add_ids(net::Headers& headers, const RequestIds& ids) {
+  headers.add("X-Request-Id", ids.request_id);
+  headers.add("X-Trace-Id", ids.trace_id);
+  headers.add("traceparent", telemetry::to_traceparent(ids.context));
+}
 
 std::span<const uint8_t> RequestIdMaker::take(size_t count) {
   if (pool_.size() - used_ < count) {
@@ -55,8 +52,18 @@ RequestIds RequestIdMaker::make(const net::Headers& headers) {
   RequestIds ids;
   const std::string_view given = headers.get("X-Request-Id");
   ids.request_id = is_sane_id(given) ? std::string(given) : to_request_id(take(16));
-  const std::string_view trace = trace_of(headers.get("traceparent"));
-  ids.trace_id = trace.empty() ? to_hex(take(16)) : std::string(trace);
+  if (const auto parent = find_parent(headers)) {
+    ids.context = *parent;
+    ids.caller_span = parent->span;
+  } else {
+    std::ranges::copy(take(ids.context.trace.size()), ids.context.trace.begin());
+  }
+  ids.context.span = 0;
+  // Zero means "none", in either.
+  while (ids.context.span == 0) {
+    for (const uint8_t byte : take(8)) ids.context.span = ids.context.span << 8 | byte;
+  }
+  ids.trace_id = telemetry::to_hex(ids.context.trace);
   return ids;
 }
 

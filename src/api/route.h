@@ -15,6 +15,13 @@ enum class Answer : uint8_t {
   streams,  // as long as a process runs: no HEAD
 };
 
+// Reading is what monitors do all day, and stdin comes in many pieces: they would push everything
+// else out of what is kept.
+enum class Traced : uint8_t {
+  always,
+  when_asked,  // by a traceparent that is sampled
+};
+
 // Method, pattern, action and handler have no default: a route that does not say who may call it
 // does not compile.
 struct Route {
@@ -25,6 +32,7 @@ struct Route {
   // The query parameters that it knows, separated by blanks; see check_parameters.
   std::string_view parameters = "";
   Answer answer = Answer::whole;
+  Traced traced = Traced::always;
 };
 
 // Every route of the API. docs/openapi.yaml describes the same ones; a test compares them.

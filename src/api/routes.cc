@@ -7,7 +7,8 @@ namespace {
 using enum net::Method;
 
 constexpr Route kRoutes[] = {
-    {get, "/v1/sandboxes/{id}", Action::look, v1::get_sandbox},
+    {get, "/v1/sandboxes/{id}", Action::look, v1::get_sandbox, "", Answer::whole,
+     Traced::when_asked},
     {delete_, "/v1/sandboxes/{id}", Action::manage, v1::delete_sandbox},
     {post, "/v1/sandboxes/{id}/exec", Action::use, v1::exec, "on_disconnect"},
     {get, "/v1/sandboxes/{id}/exec", Action::use, v1::exec_socket, "on_disconnect",
@@ -19,8 +20,9 @@ constexpr Route kRoutes[] = {
     {post, "/v1/sandboxes:explain", Action::create, v1::explain_sandbox},
     {patch, "/v1/sandboxes/{id}", Action::manage, v1::patch_sandbox},
     {get, "/v1/sandboxes", Action::look, v1::list_sandboxes,
-     "state driver name user_id label* tenant limit cursor"},
-    {get, "/v1/sandboxes/{id}/stats", Action::look, v1::sandbox_stats},
+     "state driver name user_id label* tenant limit cursor", Answer::whole, Traced::when_asked},
+    {get, "/v1/sandboxes/{id}/stats", Action::look, v1::sandbox_stats, "", Answer::whole,
+     Traced::when_asked},
 
     {post, "/v1/sandboxes/{id}/stop", Action::manage, v1::stop_sandbox},
     {post, "/v1/sandboxes/{id}/start", Action::manage, v1::start_sandbox},
@@ -43,14 +45,18 @@ constexpr Route kRoutes[] = {
 
     {get, "/v1/sandboxes/{id}/diff", Action::look, v1::diff_sandbox, "path path_b64"},
 
-    {get, "/v1/sandboxes/{id}/processes", Action::look, v1::list_processes},
+    {get, "/v1/sandboxes/{id}/processes", Action::look, v1::list_processes, "", Answer::whole,
+     Traced::when_asked},
     {get, "/v1/sandboxes/{id}/processes/{process}/output", Action::read, v1::attach_output,
      "stdout_offset stderr_offset max_output_bytes on_disconnect", Answer::streams},
     {get, "/v1/sandboxes/{id}/processes/{process}/attach", Action::use, v1::attach_socket,
      "stdout_offset stderr_offset on_disconnect", Answer::streams},
-    {post, "/v1/sandboxes/{id}/processes/{process}/stdin", Action::use, v1::write_stdin, "eof"},
-    {post, "/v1/sandboxes/{id}/processes/{process}/signal", Action::use, v1::signal_process},
-    {post, "/v1/sandboxes/{id}/processes/{process}/resize", Action::use, v1::resize_process},
+    {post, "/v1/sandboxes/{id}/processes/{process}/stdin", Action::use, v1::write_stdin, "eof",
+     Answer::whole, Traced::when_asked},
+    {post, "/v1/sandboxes/{id}/processes/{process}/signal", Action::use, v1::signal_process, "",
+     Answer::whole, Traced::when_asked},
+    {post, "/v1/sandboxes/{id}/processes/{process}/resize", Action::use, v1::resize_process, "",
+     Answer::whole, Traced::when_asked},
     {get, "/v1/sandboxes/{id}/logs", Action::read, v1::read_logs, "process stream tail follow",
      Answer::streams},
 
@@ -58,22 +64,26 @@ constexpr Route kRoutes[] = {
 
     {post, "/v1/sandboxes/{id}/token", Action::delegate, v1::make_token},
 
+    {get, "/v1/traces", Action::look, v1::list_traces, "sandbox request limit", Answer::whole,
+     Traced::when_asked},
+    {get, "/v1/traces/{id}", Action::look, v1::get_trace, "", Answer::whole, Traced::when_asked},
+
     {get, "/v1/events", Action::look, v1::read_events, "after sandbox state runs limit",
-     Answer::streams},
+     Answer::streams, Traced::when_asked},
 
     {post, "/v1/keys", Action::administer, v1::create_key},
-    {get, "/v1/keys", Action::administer, v1::list_keys},
+    {get, "/v1/keys", Action::administer, v1::list_keys, "", Answer::whole, Traced::when_asked},
     {delete_, "/v1/keys/{key}", Action::administer, v1::revoke_key},
-    {get, "/v1/whoami", Action::know, v1::who_am_i},
-    {get, "/v1/limits", Action::know, v1::limits},
+    {get, "/v1/whoami", Action::know, v1::who_am_i, "", Answer::whole, Traced::when_asked},
+    {get, "/v1/limits", Action::know, v1::limits, "", Answer::whole, Traced::when_asked},
 
-    {get, "/v1/drivers", Action::survey, v1::list_drivers},
-    {get, "/v1/version", Action::know, v1::version},
+    {get, "/v1/drivers", Action::survey, v1::list_drivers, "", Answer::whole, Traced::when_asked},
+    {get, "/v1/version", Action::know, v1::version, "", Answer::whole, Traced::when_asked},
     {post, "/v1/shutdown", Action::administer, v1::shut_down},
 
-    {get, "/healthz", Action::open, v1::healthz},
-    {get, "/readyz", Action::open, v1::readyz},
-    {get, "/metrics", Action::measure, v1::metrics},
+    {get, "/healthz", Action::open, v1::healthz, "", Answer::whole, Traced::when_asked},
+    {get, "/readyz", Action::open, v1::readyz, "", Answer::whole, Traced::when_asked},
+    {get, "/metrics", Action::measure, v1::metrics, "", Answer::whole, Traced::when_asked},
 };
 
 }  // namespace

@@ -131,6 +131,8 @@ Result<> serve(cli::ServeOptions options) {
   ignore_signal(SIGHUP);
   raise_descriptor_limit();
   TRY(ListenAddress listen, parse_listen(options.listen));
+  OtlpTarget otlp{std::move(options.otlp_url), std::move(options.otlp_headers)};
+  TRY_OK(check_otlp_target(otlp));
   TRY(const DaemonUser user, find_daemon_user(options.user));
   TRY(auto libexec, find_libexec());
   TRY_OK(check_first_start(listen, options.state_directory));
@@ -164,6 +166,7 @@ Result<> serve(cli::ServeOptions options) {
                       .local_users = options.local_users,
                       .requests_per_s = static_cast<double>(options.requests_per_s),
                       .origins = std::move(options.origins),
+                      .otlp = std::move(otlp),
                       .on_shutdown = [&stop](Ending ending) { stop.ask(ending); }}));
   auto started = run_task(loop, daemon->start());
   if (!started) {

@@ -16,6 +16,8 @@ namespace atl::app {
 namespace {
 
 constexpr std::chrono::seconds kDrainPatience{5};
+// For the spans of the last moment.
+constexpr Millis kExportPatience{2'000};
 
 }  // namespace
 
@@ -30,7 +32,7 @@ struct Daemon::Impl {
         keys(*store, system_clock()),
         engine(executor, *store, make_drivers(executor, launcher, parts.most_parked), metrics,
                system_clock(), parts.engine),
-        api(engine, keys, metrics, system_clock(), api_options()),
+        api(engine, keys, metrics, tracer, system_clock(), api_options()),
         server(executor, api) {}
 
   api::ApiOptions api_options() {
@@ -44,7 +46,33 @@ struct Daemon::Impl {
     options.readiness = [this] { return readiness(); };
     options.on_shutdown = parts.on_shutdown;
     options.connections = [this] { return server.stats().connections; };
+    options.spans_to_export = [this] { return exporter ? exporter->queued() : 0; };
     return options;
+  }
+
+  ~Impl() { tracer.set_sink(nullptr); }
+
+  // Knows which store it speaks for only once that is read.
+  Result<> start_export() {
+    if (parts.otlp.url.empty()) return {};
+    TRY(auto transport, make_otlp_transport(executor, parts.otlp));
+    exporter = std::make_unique<telemetry::SpanExporter>(
+        executor, std::move(transport), metrics,
+        telemetry::ExportOptions{.resource = {.service_name = "atoll",
+                                              .service_version = ATOLL_VERSION,
+                                              .instance_id = engine.instance_id()}});
+    tracer.set_sink(exporter.get());
+    return {};
+  }
+
+  Task<> finish_export() {
+    if (!exporter) co_return Result<>();
+    auto finished = co_await exporter->finish(kExportPatience);
+    if (!finished) {
+      telemetry::log_warn("spans are left that the collector did not take",
+                          {{"why", finished.error().message()}});
+    }
+    co_return Result<>();
   }
 
   Result<> readiness() const {
@@ -57,6 +85,8 @@ struct Daemon::Impl {
   DaemonParts parts;
   std::unique_ptr<store::Store> store;
   telemetry::Metrics metrics;
+  telemetry::Tracer tracer{system_clock()};
+  std::unique_ptr<telemetry::SpanExporter> exporter;  // null without a collector
   Keys keys;
   Engine engine;
   api::Api api;
@@ -85,6 +115,7 @@ Task<> Daemon::start() {
   CO_TRY_OK(co_await impl.keys.ensure_admin(impl.parts.admin_key));
   auto recovered = co_await impl.engine.recover();
   if (!recovered) co_return std::move(recovered).error().with("taking up sandboxes");
+  CO_TRY_OK(impl.start_export());
   impl.ready = true;
 
   CO_TRY_OK(impl.server.listen_unix(impl.parts.socket, impl.parts.local_users ? 0666 : 0600));
@@ -104,7 +135,9 @@ Task<> Daemon::stop(Ending ending) {
   if (ending == Ending::leave_sandboxes) {
     auto drained = co_await impl.server.drain(deadline);
     if (!drained) telemetry::log_info("calls were cut off; what they started goes on");
-    co_return co_await impl.engine.shut_down(ending);
+    auto left = co_await impl.engine.shut_down(ending);
+    CO_TRY_OK(co_await impl.finish_export());
+    co_return left;
   }
 
   // Calls that wait for a command end with its sandbox, so both go on at once.
@@ -120,6 +153,7 @@ Task<> Daemon::stop(Ending ending) {
     }
   }
   CO_TRY_OK(co_await over.wait());
+  CO_TRY_OK(co_await impl.finish_export());
   co_return ended;
 }
 

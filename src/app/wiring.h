@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/otlp_transport.h"
 #include "base/task.h"
 #include "core/engine.h"
 
@@ -30,6 +31,7 @@ struct DaemonParts {
   double requests_per_s = 0;  // of each key; 0 = no limit
   EngineOptions engine;
   std::vector<std::string> origins;         // of web pages that may call
+  OtlpTarget otlp = {};                     // where spans go
   std::function<void(Ending)> on_shutdown;  // somebody asks over the API
 };
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/format.h"
 #include "cli/json_view.h"
+#include "telemetry/trace_context.h"
 
 namespace atl::cli {
 namespace {
@@ -81,6 +82,9 @@ net::ClientRequest Client::make_request(net::Method method, std::string target) 
   request.target = std::move(target);
   request.headers.add("User-Agent", "atoll/" ATOLL_VERSION);
   if (!target_.key.empty()) request.headers.add("Authorization", "Bearer " + target_.key);
+  // Whoever started us with a trace of its own wants to see us in it.
+  if (const auto parent = find_variable("TRACEPARENT"); parent && telemetry::find_context(*parent))
+    request.headers.add("traceparent", *parent);
   request.timeouts.first_byte = kPatience;
   request.timeouts.total = kPatience;
   request.response_limit = kLargestAnswer;

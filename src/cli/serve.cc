@@ -27,6 +27,8 @@ constexpr Flag kFlags[] = {
     {"rate", 0, "N", "requests per second of each key, admins' aside; 0 = no limit (500)"},
     {"tenant-sandboxes", 0, "N", "most sandboxes of a tenant at a time (10000)"},
     {"cors-origin", 0, "ORIGIN", "web pages from there may call, e.g. https://console.example"},
+    {"otlp-endpoint", 0, "URL",
+     "the OTLP/HTTP collector that spans go to (OTEL_EXPORTER_OTLP_ENDPOINT); none = nowhere"},
     {"parked", 0, "N", "most sandboxes of a kind to make before they are asked for (64)"},
     {"default-ttl", 0, "TIME", "how long a sandbox lives whose request says nothing (1h)"},
     {"longest-ttl", 0, "TIME", "the longest that a request may ask for (7d, which is the most)"},
@@ -71,6 +73,10 @@ Result<int> serve(Context& context) {
       ttl_from(args, "default-ttl", std::min(options.default_ttl, options.longest_ttl)));
   if (options.default_ttl > options.longest_ttl)
     return usage_error("--default-ttl: it is longer than --longest-ttl");
+  options.otlp_url = args.find("otlp-endpoint")
+                         .value_or(find_variable("OTEL_EXPORTER_OTLP_ENDPOINT").value_or(""));
+  if (options.otlp_url == "none") options.otlp_url.clear();
+  options.otlp_headers = find_variable("OTEL_EXPORTER_OTLP_HEADERS").value_or("");
   TRY(options.state_directory, state_directory_from(args, find_variable));
   TRY_OK(context.program.serve(std::move(options)));
   return 0;

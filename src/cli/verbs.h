@@ -15,6 +15,7 @@ extern const Verb kPsVerb;
 extern const Verb kInspectVerb;
 extern const Verb kLogsVerb;
 extern const Verb kStatsVerb;
+extern const Verb kTraceVerb;
 extern const Verb kTopVerb;
 extern const Verb kEventsVerb;
 extern const Verb kCpVerb;

@@ -13,6 +13,8 @@
 
 #include <boost/describe/enum.hpp>
 
+#include "telemetry/trace.h"
+
 namespace atl {
 
 enum class Role : uint8_t {
@@ -31,6 +33,8 @@ struct Caller {
   std::string subject = {};
   Role role = Role::member;
   std::string sandbox = {};  // of a sandbox's token: the only one that it is for
+  // Where what is done on its behalf is told; empty when nobody listens.
+  telemetry::SpanScope trace = {};
 };
 
 // What routes are for. Each route names one.

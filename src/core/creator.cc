@@ -52,6 +52,7 @@ SandboxSpec to_spec(const SandboxRecord& record) {
 Task<SandboxView> Creator::create(Caller caller, CreateRequest request,
                                   std::optional<Idempotency> idempotency) {
   telemetry::StageTimer timer(parts_.clock);
+  timer.trace_to(caller.trace);
   CO_TRY_OK(check_create(request, parts_.options));
   if (idempotency) CO_TRY_OK(check_idempotency(*idempotency));
   CO_TRY(auto made, co_await find_made(caller, request, idempotency));
@@ -91,6 +92,7 @@ Task<Explanation> Creator::explain(CreateRequest request) {
 
 Task<RecordPtr> Creator::create_for_run(Caller caller, CreateRequest request,
                                         telemetry::StageTimer timer) {
+  timer.trace_to(caller.trace);
   CO_TRY_OK(check_create(request, parts_.options));
   if (!request.name.empty() && parts_.sandboxes.find_name(caller.tenant, request.name)) {
     co_return Error(Code::already_exists, "the name " + request.name + " is taken");
@@ -195,6 +197,7 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
   if (!was_parked) record->id = make_sandbox_id();
   spec.id = record->id;
   parts_.sandboxes.insert(record);
+  caller.trace.note_sandbox(record->id);
   return Plan{record,       std::move(spec), std::move(route),
               std::nullopt, was_parked,      std::move(timer)};
 }

@@ -97,6 +97,7 @@ Task<> Destroyer::finish(RecordPtr record, Intent intent, EndReason reason) {
   ++record->generation;
   parts_.bury(record, is_expiry(reason) ? "has expired" : "was destroyed");
   if (is_expiry(reason)) parts_.metrics.expirations.at().add();
+  parts_.metrics.sandbox_time.at(record->driver).add(*record->ended_at - record->created_at);
   telemetry::log_debug("sandbox destroyed",
                        {{"sandbox", record->id}, {"expired", is_expiry(reason)}});
 

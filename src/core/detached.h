@@ -16,6 +16,7 @@ class CallCount final {
   explicit CallCount(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
   const asio::any_io_executor& executor() const { return executor_; }
+  size_t count() const { return count_; }
   void begin() { ++count_; }
   void end() {
     if (--count_ == 0 && none_) std::exchange(none_, nullptr)->fire();

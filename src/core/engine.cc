@@ -5,6 +5,7 @@
 #include "core/creator.h"
 #include "core/destroyer.h"
 #include "core/detached.h"
+#include "core/operation.h"
 #include "core/parts.h"
 #include "core/recovery.h"
 #include "core/router.h"
@@ -41,23 +42,29 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
 
   // Finds the sandbox when its turn to be looked for comes, then changes it.
   template <typename T, typename... Parameters, typename... Arguments>
-  Task<T> change(Caller caller, std::string id_or_name,
+  Task<T> change(const char* verb, Caller caller, std::string id_or_name,
                  Task<T> (Changer::*act)(RecordPtr, Parameters...), Arguments... arguments) {
-    return to_end(
-        find_and_change(std::move(caller), std::move(id_or_name), act, std::move(arguments)...));
+    return to_end(find_and_change(verb, std::move(caller), std::move(id_or_name), act,
+                                  std::move(arguments)...));
   }
 
   template <typename T, typename... Parameters, typename... Arguments>
-  Task<T> find_and_change(Caller caller, std::string id_or_name,
+  Task<T> find_and_change(const char* verb, Caller caller, std::string id_or_name,
                           Task<T> (Changer::*act)(RecordPtr, Parameters...),
                           Arguments... arguments) {
     CO_TRY(auto record, parts.sandboxes.get(caller, id_or_name));
-    co_return co_await (changer.*act)(record, std::move(arguments)...);
+    Operation operation(caller, parts.metrics, {record->driver, record->id}, verb);
+    auto changed = co_await (changer.*act)(record, std::move(arguments)...);
+    operation.end(changed);
+    co_return changed;
   }
 
   Task<> find_and_destroy(Caller caller, std::string id_or_name) {
     CO_TRY(auto record, parts.sandboxes.get(caller, id_or_name));
-    co_return co_await destroyer.destroy(record, EndReason::asked);
+    Operation operation(caller, parts.metrics, {record->driver, record->id}, "destroy");
+    auto destroyed = co_await destroyer.destroy(record, EndReason::asked);
+    operation.end(destroyed);
+    co_return destroyed;
   }
 
   // Owned by the engine's calls, like everything that somebody asked for.
@@ -198,41 +205,42 @@ Task<> Engine::destroy(Caller caller, std::string id_or_name) {
 }
 
 Task<SandboxView> Engine::stop(Caller caller, std::string id_or_name) {
-  return impl_->change(std::move(caller), std::move(id_or_name), &Changer::stop);
+  return impl_->change("stop", std::move(caller), std::move(id_or_name), &Changer::stop);
 }
 
 Task<SandboxView> Engine::start(Caller caller, std::string id_or_name) {
-  return impl_->change(std::move(caller), std::move(id_or_name), &Changer::start);
+  return impl_->change("start", std::move(caller), std::move(id_or_name), &Changer::start);
 }
 
 Task<SandboxView> Engine::recreate(Caller caller, std::string id_or_name) {
-  return impl_->change(std::move(caller), std::move(id_or_name), &Changer::recreate);
+  return impl_->change("recreate", std::move(caller), std::move(id_or_name), &Changer::recreate);
 }
 
 Task<SandboxView> Engine::renew(Caller caller, std::string id_or_name,
                                 std::optional<std::chrono::seconds> ttl) {
-  return impl_->change(std::move(caller), std::move(id_or_name), &Changer::renew, ttl);
+  return impl_->change("renew", std::move(caller), std::move(id_or_name), &Changer::renew, ttl);
 }
 
 Task<SandboxView> Engine::pause(Caller caller, std::string id_or_name) {
-  return impl_->change(std::move(caller), std::move(id_or_name), &Changer::pause);
+  return impl_->change("pause", std::move(caller), std::move(id_or_name), &Changer::pause);
 }
 
 Task<SandboxView> Engine::resume(Caller caller, std::string id_or_name) {
-  return impl_->change(std::move(caller), std::move(id_or_name), &Changer::resume);
+  return impl_->change("resume", std::move(caller), std::move(id_or_name), &Changer::resume);
 }
 
 Task<std::string> Engine::snapshot(Caller caller, std::string id_or_name, std::string name) {
-  return impl_->change(std::move(caller), std::move(id_or_name), &Changer::snapshot,
+  return impl_->change("snapshot", std::move(caller), std::move(id_or_name), &Changer::snapshot,
                        std::move(name));
 }
 
 Task<std::vector<SandboxView>> Engine::fork(Caller caller, std::string id_or_name, size_t count) {
-  return impl_->change(std::move(caller), std::move(id_or_name), &Changer::fork, count);
+  return impl_->change("fork", std::move(caller), std::move(id_or_name), &Changer::fork, count);
 }
 
 Task<SandboxView> Engine::resize(Caller caller, std::string id_or_name, Resources resources) {
-  return impl_->change(std::move(caller), std::move(id_or_name), &Changer::resize, resources);
+  return impl_->change("resize", std::move(caller), std::move(id_or_name), &Changer::resize,
+                       resources);
 }
 
 Result<ExecRequest> Engine::complete(const Caller& caller, std::string_view id_or_name,
@@ -266,7 +274,7 @@ Result<GuestLease> Engine::guest(const Caller& caller, std::string_view id_or_na
   }
   const auto handle = record->handle;
   auto lease = std::make_shared<Lease>(record, handle, impl_, impl_->parts);
-  return GuestLease(std::move(lease), handle->guest());
+  return GuestLease(std::move(lease), handle->guest(), record->driver, record->id);
 }
 
 Task<Changes> Engine::changes(Caller caller, std::string id_or_name, std::string path) {
@@ -278,7 +286,7 @@ Task<Changes> Engine::changes(Caller caller, std::string id_or_name, std::string
 }
 
 Task<SandboxStats> Engine::stats(Caller caller, std::string id_or_name) {
-  return impl_->change(std::move(caller), std::move(id_or_name), &Changer::stats);
+  return impl_->change("stats", std::move(caller), std::move(id_or_name), &Changer::stats);
 }
 
 Task<RunResult> Engine::run(Caller caller, CreateRequest request, ExecRequest exec,
@@ -299,6 +307,15 @@ Task<RunResult> Engine::run(Caller caller, CreateRequest request, ExecRequest ex
 std::vector<DriverView> Engine::drivers() const { return impl_->parts.drivers.views(); }
 
 EventLog& Engine::events() { return impl_->parts.events; }
+
+QueueLengths Engine::queue_lengths() const {
+  QueueLengths lengths;
+  lengths.calls = impl_->calls.count();
+  lengths.cleanup = impl_->runs.waiting();
+  lengths.store = impl_->parts.journal.under_way();
+  for (const auto& record : impl_->parts.sandboxes.all()) lengths.turns += record->turns.waiting();
+  return lengths;
+}
 
 const std::string& Engine::instance_id() const { return impl_->parts.instance_id; }
 

@@ -148,6 +148,14 @@ struct Explanation {
   std::string plan;  // text for people, a decision per line
 };
 
+// What waits to be done, for GET /metrics.
+struct QueueLengths {
+  size_t calls = 0;    // under way
+  size_t turns = 0;    // calls that wait for another one on the same sandbox
+  size_t cleanup = 0;  // sandboxes whose run is over
+  size_t store = 0;    // writes that are not committed yet
+};
+
 struct RunResult {
   ExecResult exec;
   std::string driver;
@@ -160,13 +168,20 @@ struct RunResult {
 // sandbox meanwhile.
 class GuestLease {
  public:
-  GuestLease(std::shared_ptr<void> hold, Guest& guest) : hold_(std::move(hold)), guest_(&guest) {}
+  // Names of what is held: they live as long.
+  GuestLease(std::shared_ptr<void> hold, Guest& guest, const std::string& driver,
+             const std::string& sandbox)
+      : hold_(std::move(hold)), guest_(&guest), driver_(&driver), sandbox_(&sandbox) {}
   Guest* operator->() const { return guest_; }
   Guest& operator*() const { return *guest_; }
+  const std::string& driver() const { return *driver_; }
+  const std::string& sandbox() const { return *sandbox_; }
 
  private:
   std::shared_ptr<void> hold_;
   Guest* guest_;
+  const std::string* driver_;
+  const std::string* sandbox_;
 };
 
 // Told what a run does, as it does it. An error from either call ends the run at once: nobody is
@@ -294,6 +309,7 @@ class Engine final : private DriverListener {
   std::vector<DriverView> drivers() const;
   // What becomes of sandboxes, of all tenants.
   EventLog& events();
+  QueueLengths queue_lengths() const;
   // Of the store, for as long as that exists; what drivers mark their objects with. After
   // recover().
   const std::string& instance_id() const;

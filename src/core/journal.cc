@@ -28,7 +28,8 @@ Journal::Journal(store::Store& store, telemetry::Metrics& metrics, const Clock& 
       metrics_(metrics),
       clock_(clock),
       boot_id_(std::move(boot_id)),
-      unwritten_(std::make_shared<std::vector<std::shared_ptr<Settlement>>>()) {}
+      unwritten_(std::make_shared<std::vector<std::shared_ptr<Settlement>>>()),
+      under_way_(std::make_shared<size_t>(0)) {}
 
 Task<Intent> Journal::begin(RecordPtr record, Op op, std::vector<store::Change> more) {
   const Intent intent = next(op);
@@ -40,7 +41,9 @@ Intent Journal::begin_later(const RecordPtr& record, Op op, std::vector<store::C
   const Intent intent = next(op);
   auto transaction = announce(*record, intent, std::move(more));
   metrics_.store_commits.at(in_words(transaction.durability)).add();
-  store_.enqueue(std::move(transaction), [id = record->id](Result<> written) {
+  ++*under_way_;
+  store_.enqueue(std::move(transaction), [id = record->id, left = under_way_](Result<> written) {
+    --*left;
     if (written) return;
     telemetry::log_error("an intent could not be written",
                          {{"sandbox", id}, {"why", written.error().message()}});
@@ -103,7 +106,11 @@ store::Transaction Journal::to_transaction(const Settlement& settlement) const {
 Task<> Journal::commit(store::Transaction transaction) {
   const auto durability = in_words(transaction.durability);
   const auto began = std::chrono::steady_clock::now();
-  CO_TRY_OK(co_await store_.commit(std::move(transaction)));
+  const auto left = under_way_;
+  ++*left;
+  auto committed = co_await store_.commit(std::move(transaction));
+  --*left;
+  if (!committed) co_return committed;
   metrics_.store_commits.at(durability).add();
   metrics_.store_commit_duration.at(durability).observe(std::chrono::steady_clock::now() - began);
   co_return Result<>();
@@ -112,7 +119,10 @@ Task<> Journal::commit(store::Transaction transaction) {
 void Journal::enqueue(std::shared_ptr<Settlement> settlement) {
   auto transaction = to_transaction(*settlement);
   metrics_.store_commits.at(in_words(transaction.durability)).add();
-  auto on_done = [unwritten = unwritten_, settlement = std::move(settlement)](Result<> written) {
+  ++*under_way_;
+  auto on_done = [unwritten = unwritten_, left = under_way_,
+                  settlement = std::move(settlement)](Result<> written) {
+    --*left;
     if (written) return;
     telemetry::log_error("state could not be written",
                          {{"sandbox", settlement->record->id}, {"why", written.error().message()}});

@@ -61,6 +61,8 @@ class Journal final {
                     std::string error = {}, std::vector<store::Change> more = {});
   void note_later(const RecordPtr& record);
   void retry_unwritten();
+  // Writes that are not committed yet.
+  size_t under_way() const { return *under_way_; }
 
  private:
   struct Settlement {
@@ -83,7 +85,9 @@ class Journal final {
   const Clock& clock_;
   std::string boot_id_;
   int64_t last_intent_ = 0;
-  std::shared_ptr<std::vector<std::shared_ptr<Settlement>>> unwritten_;  // shared with completions
+  // Shared with completions.
+  std::shared_ptr<std::vector<std::shared_ptr<Settlement>>> unwritten_;
+  std::shared_ptr<size_t> under_way_;
 };
 
 }  // namespace atl

@@ -1,5 +1,6 @@
 #include "core/runs.h"
 
+#include "core/operation.h"
 #include "core/request_check.h"
 #include "core/transitions.h"
 #include "driver/feed_stdin.h"
@@ -56,23 +57,23 @@ Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec
 
   Result<ExecResult> executed = Error(Code::cancelled, "the run was given up");
   if (!stop->stopped()) {
-    executed = co_await execute(record, std::move(exec), std::move(stdin_bytes), std::move(output));
+    executed = co_await execute(caller, record, std::move(exec), std::move(stdin_bytes),
+                                std::move(output));
   }
   timer.mark("exec");
   stop->on_stop_ = nullptr;
   // A name is free again when the answer comes.
   if (record->name.empty() && over_.size() + teardowns_ < kMostTeardowns) {
-    clear_away_later(record, keep_alive);
+    clear_away_later({std::move(caller), record}, keep_alive);
   } else {
+    Operation reaping(caller, parts_.metrics, {record->driver, record->id}, "reap");
     auto destroyed = co_await destroyer_.destroy(record, EndReason::run_over);
+    reaping.end(destroyed);
     note_left_over(*record, destroyed);
     timer.mark("destroy");
   }
   if (!executed) co_return explain(*record, *stop, std::move(executed).error());
 
-  const auto& status = executed->status;
-  parts_.metrics.execs.at(record->driver, json::name_of(status.reason)).add();
-  parts_.metrics.exec_duration.at(record->driver).observe(status.duration);
   RunResult result{.exec = *std::move(executed),
                    .driver = record->driver,
                    .isolation = record->isolation,
@@ -96,10 +97,11 @@ void Runs::announce_later(const RecordPtr& record, std::weak_ptr<void> alive) {
   });
 }
 
-void Runs::clear_away_later(const RecordPtr& record, std::weak_ptr<void> alive) {
+void Runs::clear_away_later(Over over, std::weak_ptr<void> alive) {
+  const auto record = over.record;
   // Nobody finds it any more.
   if (is_legal(record->state, State::stopping)) parts_.sandboxes.move_to(*record, State::stopping);
-  over_.push_back(record);
+  over_.push_back(std::move(over));
   if (const auto owner = alive.lock()) clear_away(kMostOver, owner);
   pause_.after(parts_.options.run_pause, [this, alive = std::move(alive)] {
     if (const auto owner = alive.lock()) clear_away(0, owner);
@@ -108,12 +110,15 @@ void Runs::clear_away_later(const RecordPtr& record, std::weak_ptr<void> alive) 
 
 void Runs::clear_away(size_t left, const std::shared_ptr<void>& alive) {
   while (over_.size() > left) {
-    const auto record = std::move(over_.front());
+    const auto [caller, record] = std::move(over_.front());
     over_.pop_front();
     ++teardowns_;
+    const auto reaping = std::make_shared<Operation>(
+        caller, parts_.metrics, Operation::Subject{record->driver, record->id}, "reap");
     spawn(parts_.executor, destroyer_.destroy(record, EndReason::run_over),
-          [this, record, alive](Result<> destroyed) {
+          [this, record, reaping, alive](Result<> destroyed) {
             --teardowns_;
+            reaping->end(destroyed);
             note_left_over(*record, destroyed);
           });
   }
@@ -129,23 +134,32 @@ Error Runs::explain(const SandboxRecord& record, const RunStop& stop, Error erro
   return std::move(error).at_stage("exec");
 }
 
-Task<ExecResult> Runs::execute(RecordPtr record, ExecRequest exec, std::string stdin_bytes,
-                               RunOutput output) {
-  if (output.observer) {
-    co_return co_await observe(record, std::move(exec), std::move(stdin_bytes),
-                               std::move(output.observer));
-  }
+Task<ExecResult> Runs::execute(Caller caller, RecordPtr record, ExecRequest exec,
+                               std::string stdin_bytes, RunOutput output) {
+  ExecAccount account(caller, parts_.metrics, record->driver, record->id);
+  account.begin(exec);
   const auto handle = record->handle;
-  co_return co_await exec_collect(handle->guest(), std::move(exec), std::move(stdin_bytes),
-                                  output.keep);
+  Task<ExecResult> call =
+      output.observer ? observe(account, record, std::move(exec), std::move(stdin_bytes),
+                                std::move(output.observer))
+                      : exec_collect(handle->guest(), std::move(exec), std::move(stdin_bytes),
+                                     output.keep, [&account](ExecStep step) { account.on(step); });
+  auto executed = co_await std::move(call);
+  if (executed) {
+    account.on_ended(executed->status);
+  } else {
+    account.on_failed(executed.error());
+  }
+  co_return executed;
 }
 
-Task<ExecResult> Runs::observe(RecordPtr record, ExecRequest exec, std::string stdin_bytes,
-                               std::shared_ptr<RunObserver> observer) {
+Task<ExecResult> Runs::observe(ExecAccount& account, RecordPtr record, ExecRequest exec,
+                               std::string stdin_bytes, std::shared_ptr<RunObserver> observer) {
   const auto handle = record->handle;
   if (!stdin_bytes.empty()) exec.stdin_mode = StdinMode::open;
   CO_TRY(auto started, co_await handle->guest().start(std::move(exec)));
   const std::shared_ptr<Process> process = std::move(started);
+  account.on(ExecStep::started);
   SandboxView view = record->view();
   CO_TRY_OK(co_await observer->on_started(std::move(view), process));
   if (!stdin_bytes.empty()) {
@@ -157,6 +171,7 @@ Task<ExecResult> Runs::observe(RecordPtr record, ExecRequest exec, std::string s
     const auto* status = std::get_if<ExitStatus>(&event);
     const bool ended = status != nullptr;
     if (ended) result.status = *status;
+    if (std::holds_alternative<Output>(event)) account.on(ExecStep::output);
     CO_TRY_OK(co_await observer->on_event(std::move(event)));
     if (ended) co_return result;
   }

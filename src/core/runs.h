@@ -6,6 +6,7 @@
 #include "base/delay.h"
 #include "core/creator.h"
 #include "core/destroyer.h"
+#include "core/exec_account.h"
 #include "core/parts.h"
 
 namespace atl {
@@ -31,19 +32,28 @@ class Runs final {
         announcement_(parts.executor),
         pause_(parts.executor) {}
 
+  // Sandboxes whose run is over and which are still there.
+  size_t waiting() const { return over_.size() + teardowns_; }
+
   // `keep_alive` owns the engine's parts; what stop() starts holds on to it.
   Task<RunResult> run(Caller caller, CreateRequest request, ExecRequest exec,
                       std::string stdin_bytes, RunOutput output, std::shared_ptr<RunStop> stop,
                       std::weak_ptr<void> keep_alive);
 
  private:
-  Task<ExecResult> execute(RecordPtr record, ExecRequest exec, std::string stdin_bytes,
-                           RunOutput output);
-  Task<ExecResult> observe(RecordPtr record, ExecRequest exec, std::string stdin_bytes,
-                           std::shared_ptr<RunObserver> observer);
+  // A sandbox whose run is over, and on whose behalf that was.
+  struct Over {
+    Caller caller;
+    RecordPtr record;
+  };
+
+  Task<ExecResult> execute(Caller caller, RecordPtr record, ExecRequest exec,
+                           std::string stdin_bytes, RunOutput output);
+  Task<ExecResult> observe(ExecAccount& account, RecordPtr record, ExecRequest exec,
+                           std::string stdin_bytes, std::shared_ptr<RunObserver> observer);
   // The answer need not wait for what nobody will see again, and neither need the next run: it is
   // done in a pause between runs, or when there is too much of it. `alive` owns the engine's parts.
-  void clear_away_later(const RecordPtr& record, std::weak_ptr<void> alive);
+  void clear_away_later(Over over, std::weak_ptr<void> alive);
   void clear_away(size_t left, const std::shared_ptr<void>& alive);
   // A run that takes its time is written down, so that a crash leaves word of it; most are over
   // before the ink would be dry.
@@ -56,7 +66,7 @@ class Runs final {
   Destroyer& destroyer_;
   std::vector<std::weak_ptr<SandboxRecord>> unannounced_;
   Delay announcement_;
-  std::deque<RecordPtr> over_;
+  std::deque<Over> over_;
   size_t teardowns_ = 0;  // of which these are under way
   Delay pause_;
 };

@@ -40,6 +40,8 @@ Turns::Turns(const asio::any_io_executor& executor)
 
 bool Turns::is_taken() const { return line_->taken; }
 
+size_t Turns::waiting() const { return line_->waiting.size(); }
+
 Task<Turn> Turns::take() {
   const auto line = line_;
   if (!std::exchange(line->taken, true)) co_return Turn(line);

@@ -32,6 +32,7 @@ class Turns final {
   // Before everybody who waits; those are sent away with `why`.
   Task<Turn> take_before_all(Error why);
   bool is_taken() const;
+  size_t waiting() const;
 
  private:
   std::shared_ptr<Turn::Line> line_;

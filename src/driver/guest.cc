@@ -25,11 +25,12 @@ Task<std::unique_ptr<Tunnel>> Guest::dial(uint16_t) {
 }
 
 Task<ExecResult> exec_collect(Guest& guest, ExecRequest request, std::string stdin_bytes,
-                              size_t keep) {
+                              size_t keep, std::function<void(ExecStep)> on_step) {
   if (!stdin_bytes.empty()) request.stdin_mode = StdinMode::open;
   CO_TRY(auto started, co_await guest.start(std::move(request)));
   std::shared_ptr<Process> process =
       std::move(started);  // shared with the feeder, which may end later
+  if (on_step) on_step(ExecStep::started);
   if (!stdin_bytes.empty()) {
     const auto executor = co_await asio::this_coro::executor;
     spawn(executor, feed_stdin(process, std::move(stdin_bytes), AfterStdin::close));
@@ -39,6 +40,7 @@ Task<ExecResult> exec_collect(Guest& guest, ExecRequest request, std::string std
   for (;;) {
     CO_TRY(auto event, co_await process->next());
     if (const auto* output = std::get_if<Output>(&event)) {
+      if (on_step) on_step(ExecStep::output);
       auto& kept = output->stream == Stream::out ? result.out : result.err;
       keep_bounded(kept, output->bytes, keep, result.truncated);
     } else if (std::holds_alternative<OutputGap>(event)) {

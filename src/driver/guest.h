@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
@@ -154,8 +155,11 @@ class Guest {
   virtual Task<std::unique_ptr<Tunnel>> dial(uint16_t port);
 };
 
+enum class ExecStep : uint8_t { started, output };
+
 // Starts, writes `stdin_bytes`, collects up to `keep` bytes of each stream and waits for the end.
+// `on_step` is told of the start and of each piece of output.
 Task<ExecResult> exec_collect(Guest& guest, ExecRequest request, std::string stdin_bytes,
-                              size_t keep);
+                              size_t keep, std::function<void(ExecStep)> on_step = {});
 
 }  // namespace atl

@@ -61,14 +61,26 @@ void write_metric(std::string& out, std::string_view name, const LabelList& labe
   out += '\n';
 }
 
-void write_metric(std::string& out, std::string_view name, LabelList labels,
-                  const Histogram& histogram) {
+void write_metric(std::string& out, std::string_view name, const LabelList& labels,
+                  const TimeCounter& counter) {
+  write_series(out, name, "", labels);
+  json::write_double(out, to_seconds(counter.value()));
+  out += '\n';
+}
+
+double bound_of(std::chrono::nanoseconds bound) { return to_seconds(bound); }
+double bound_of(uint64_t bytes) { return static_cast<double>(bytes); }
+
+// Of either kind of histogram.
+template <typename Buckets>
+void write_buckets(std::string& out, std::string_view name, LabelList labels,
+                   const Buckets& histogram) {
   uint64_t below = 0;
-  for (size_t i = 0; i <= Histogram::kBounds.size(); ++i) {
+  for (size_t i = 0; i <= Buckets::kBounds.size(); ++i) {
     std::string bound = "+Inf";
-    if (i < Histogram::kBounds.size()) {
+    if (i < Buckets::kBounds.size()) {
       bound.clear();
-      json::write_double(bound, to_seconds(Histogram::kBounds[i]));
+      json::write_double(bound, bound_of(Buckets::kBounds[i]));
     }
     below += histogram.in_bucket(i);
     labels.emplace_back("le", bound);
@@ -78,7 +90,7 @@ void write_metric(std::string& out, std::string_view name, LabelList labels,
     out += '\n';
   }
   write_series(out, name, "_sum", labels);
-  json::write_double(out, to_seconds(histogram.sum()));
+  json::write_double(out, bound_of(histogram.sum()));
   out += '\n';
   // The same sum as the last bucket, so that one scrape never contradicts itself.
   write_series(out, name, "_count", labels);
@@ -86,9 +98,20 @@ void write_metric(std::string& out, std::string_view name, LabelList labels,
   out += '\n';
 }
 
+void write_metric(std::string& out, std::string_view name, const LabelList& labels,
+                  const Histogram& histogram) {
+  write_buckets(out, name, labels, histogram);
+}
+
+void write_metric(std::string& out, std::string_view name, const LabelList& labels,
+                  const SizeHistogram& histogram) {
+  write_buckets(out, name, labels, histogram);
+}
+
 template <typename Metric>
 constexpr std::string_view type_name() {
   if constexpr (std::is_same_v<Metric, Counter>) return "counter";
+  if constexpr (std::is_same_v<Metric, TimeCounter>) return "counter";
   if constexpr (std::is_same_v<Metric, Gauge>) return "gauge";
   return "histogram";
 }
@@ -100,6 +123,12 @@ void Histogram::observe(std::chrono::nanoseconds duration) {
   const auto at = std::ranges::lower_bound(kBounds, duration);
   buckets_[static_cast<size_t>(at - kBounds.begin())].fetch_add(1, std::memory_order_relaxed);
   sum_ns_.fetch_add(duration.count(), std::memory_order_relaxed);
+}
+
+void SizeHistogram::observe(uint64_t bytes) {
+  const auto at = std::ranges::lower_bound(kBounds, bytes);
+  buckets_[static_cast<size_t>(at - kBounds.begin())].fetch_add(1, std::memory_order_relaxed);
+  sum_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 template <typename Metric, size_t kLabels>
@@ -146,5 +175,8 @@ template class Family<Gauge, 0>;
 template class Family<Gauge, 1>;
 template class Family<Histogram, 0>;
 template class Family<Histogram, 1>;
+template class Family<Histogram, 2>;
+template class Family<TimeCounter, 1>;
+template class Family<SizeHistogram, 1>;
 
 }  // namespace atl::telemetry

@@ -1,4 +1,4 @@
-// The three kinds of metric, and families of them told apart by labels. metrics.h is the catalogue
+// The kinds of metric, and families of them told apart by labels. metrics.h is the catalogue
 // that uses them.
 //
 // Counting is a relaxed atomic: any thread, no lock. Finding a series by its labels takes a short
@@ -37,6 +37,19 @@ class Gauge final {
   std::atomic<int64_t> level_{0};
 };
 
+// Time that adds up; told in seconds.
+class TimeCounter final {
+ public:
+  // A negative duration counts as zero.
+  void add(std::chrono::microseconds duration) {
+    if (duration.count() > 0) count_.add(static_cast<uint64_t>(duration.count()));
+  }
+  std::chrono::microseconds value() const { return std::chrono::microseconds(count_.value()); }
+
+ private:
+  Counter count_;
+};
+
 // Durations in the buckets that every histogram of ours has: from 50 µs, what a local exec costs,
 // to a minute.
 class Histogram final {
@@ -64,6 +77,26 @@ class Histogram final {
  private:
   std::array<std::atomic<uint64_t>, kBounds.size() + 1> buckets_{};
   std::atomic<int64_t> sum_ns_{0};
+};
+
+// Sizes in bytes, from 1 MiB to 64 GiB by fours.
+class SizeHistogram final {
+ public:
+  static constexpr std::array<uint64_t, 9> kBounds = [] {
+    std::array<uint64_t, 9> bounds{};
+    for (size_t i = 0; i < bounds.size(); ++i) bounds[i] = uint64_t{1} << (20 + 2 * i);
+    return bounds;
+  }();
+
+  void observe(uint64_t bytes);
+
+  // As in Histogram.
+  uint64_t in_bucket(size_t i) const { return buckets_[i].load(std::memory_order_relaxed); }
+  uint64_t sum() const { return sum_.load(std::memory_order_relaxed); }
+
+ private:
+  std::array<std::atomic<uint64_t>, kBounds.size() + 1> buckets_{};
+  std::atomic<uint64_t> sum_{0};
 };
 
 // What the catalogue knows of a family, whatever its kind.
@@ -127,5 +160,8 @@ extern template class Family<Gauge, 0>;
 extern template class Family<Gauge, 1>;
 extern template class Family<Histogram, 0>;
 extern template class Family<Histogram, 1>;
+extern template class Family<Histogram, 2>;
+extern template class Family<TimeCounter, 1>;
+extern template class Family<SizeHistogram, 1>;
 
 }  // namespace atl::telemetry

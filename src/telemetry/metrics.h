@@ -43,6 +43,36 @@ class Metrics final {
   Family<Counter, 2> execs{all_, "atoll_execs_total", "Commands that ended.", {"driver", "reason"}};
   Family<Histogram, 1> exec_duration{
       all_, "atoll_exec_duration_seconds", "From start to end of a command.", {"driver"}};
+  // What commands used, as far as the driver can tell.
+  Family<TimeCounter, 1> exec_cpu{all_,
+                                  "atoll_exec_cpu_seconds_total",
+                                  "Processor time that commands used, user and system.",
+                                  {"driver"}};
+  Family<SizeHistogram, 1> exec_peak_memory{
+      all_, "atoll_exec_peak_memory_bytes", "Most memory that a command had at once.", {"driver"}};
+  Family<Counter, 1> exec_output{all_,
+                                 "atoll_exec_output_bytes_total",
+                                 "Bytes that commands wrote to stdout and stderr.",
+                                 {"driver"}};
+  // What is done with a sandbox; `operation` is a verb of ours (pause, destroy, read_file, …),
+  // `outcome` "ok" or the error's code.
+  Family<Counter, 3> operations{all_,
+                                "atoll_operations_total",
+                                "Operations on sandboxes that ended.",
+                                {"driver", "operation", "outcome"}};
+  Family<Histogram, 2> operation_duration{all_,
+                                          "atoll_operation_duration_seconds",
+                                          "From the beginning to the end of an operation.",
+                                          {"driver", "operation"}};
+  // How long sandboxes existed: with the processor time, what a driver's use is priced by.
+  Family<TimeCounter, 1> sandbox_time{all_,
+                                      "atoll_sandbox_seconds_total",
+                                      "How long the sandboxes existed that have ended.",
+                                      {"driver"}};
+  // `queue`: calls (under way in the engine), turns (calls that wait for another on the same
+  // sandbox), cleanup (sandboxes of runs that are over), store (writes under way), export (spans).
+  Family<Gauge, 1> queue_length{
+      all_, "atoll_queue_length", "What waits to be done, by queue.", {"queue"}};
   Family<Counter, 0> expirations{all_,
                                  "atoll_sandbox_expirations_total",
                                  "Sandboxes that the reaper ended at their TTL or idle limit.",
@@ -59,6 +89,12 @@ class Metrics final {
                                              "atoll_store_commit_duration_seconds",
                                              "From handing a write over to its commit.",
                                              {"durability"}};
+  // `outcome`: sent, rejected (the collector refused them), lost (it could not be reached), dropped
+  // (more than the queue holds).
+  Family<Counter, 1> exported_spans{all_,
+                                    "atoll_exported_spans_total",
+                                    "Spans for the OTLP collector, by what became of them.",
+                                    {"outcome"}};
   Family<Counter, 0> launcher_reconnects{
       all_,
       "atoll_launcher_reconnects_total",

@@ -12,6 +12,7 @@ double to_ms(Micros duration) { return static_cast<double>(duration.count()) / 1
 void StageTimer::mark(std::string_view name) {
   const Micros now = clock_->boot();
   add(name, now - last_);
+  scope_.add(name, last_, now);
   last_ = now;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "json/describe.h"
+#include "telemetry/trace.h"
 
 namespace atl::telemetry {
 
@@ -28,6 +29,9 @@ class StageTimer final {
  public:
   explicit StageTimer(const Clock& clock = system_clock())
       : clock_(&clock), started_(clock.boot()), last_(started_) {}
+
+  // From now on each mark is a span of `scope` as well.
+  void trace_to(SpanScope scope) { scope_ = std::move(scope); }
 
   // The time since the last mark (or the start) belongs to `name`; a name that is there already
   // gets it added.
@@ -46,6 +50,7 @@ class StageTimer final {
   Micros started_;
   Micros last_;
   std::vector<Stage> stages_;
+  SpanScope scope_;
 };
 
 }  // namespace atl::telemetry

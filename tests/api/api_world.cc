@@ -111,7 +111,7 @@ ApiWorld::ApiWorld(api::ApiOptions options, const std::function<void(FakeHost&)>
   if (options.token_secret.empty()) options.token_secret = "a secret of the daemon";
   options.connections = [this] { return server_->stats().connections; };
   options.on_shutdown = [this](Ending ending) { shutdowns.push_back(ending); };
-  api_ = std::make_unique<api::Api>(*engine_, *keys_, metrics, clock_, std::move(options));
+  api_ = std::make_unique<api::Api>(*engine_, *keys_, metrics, tracer_, clock_, std::move(options));
   server_ = std::make_unique<net::HttpServer>(loop_.get_executor(), *api_);
   client_ = std::make_unique<net::HttpClient>(loop_.get_executor());
   const auto port = server_->listen_tcp("127.0.0.1", 0).value();

@@ -17,6 +17,7 @@
 #include "net/http_client.h"
 #include "store/memory_store.h"
 #include "telemetry/metrics.h"
+#include "telemetry/tracer.h"
 
 namespace atl {
 
@@ -112,6 +113,7 @@ class ApiWorld {
   Answer send(const net::Endpoint& endpoint, net::ClientRequest request);
 
   FakeClock clock_;
+  telemetry::Tracer tracer_{clock_};
   asio::io_context loop_;
   std::shared_ptr<FakeHost> host_;
   store::MemoryStore store_{loop_.get_executor()};

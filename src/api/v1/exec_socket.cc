@@ -17,8 +17,8 @@
 #include "api/v1/follow.h"
 #include "api/v1/handlers.h"
 #include "api/v1/signal_name.h"
+#include "core/exec_account.h"
 #include "net/event.h"
-#include "telemetry/metrics.h"
 
 namespace atl::api::v1 {
 namespace {
@@ -192,11 +192,12 @@ void on_client_gone(const asio::any_io_executor& executor, const ConversationPtr
   }
 }
 
-Task<ExitStatus> pump(ConversationPtr talk, OutputSink& sink) {
+Task<ExitStatus> pump(ConversationPtr talk, OutputSink& sink, ExecAccount* account) {
   for (;;) {
     CO_TRY(auto event, co_await talk->process->next());
     if (const auto* status = std::get_if<ExitStatus>(&event)) co_return *status;
     if (auto* output = std::get_if<Output>(&event)) {
+      if (account != nullptr) account->on(ExecStep::output);
       CO_TRY_OK(co_await sink.output(std::move(*output)));
     } else {
       CO_TRY_OK(co_await sink.gap(std::get<OutputGap>(event)));
@@ -204,12 +205,13 @@ Task<ExitStatus> pump(ConversationPtr talk, OutputSink& sink) {
   }
 }
 
-Task<ExitStatus> converse(Call& call, ConversationPtr talk, OutputSink& sink) {
+Task<ExitStatus> converse(Call& call, ConversationPtr talk, OutputSink& sink,
+                          ExecAccount* account) {
   const auto executor = co_await asio::this_coro::executor;
   CO_TRY_OK(co_await sink.start({call.sandbox(), talk->process->id(), talk->process->pid()}));
   spawn(executor, feed(talk), [talk](Result<>) {});
   spawn(executor, hear(talk), [talk, executor](Result<>) { on_client_gone(executor, talk); });
-  auto status = co_await pump(talk, sink);
+  auto status = co_await pump(talk, sink, account);
   talk->over = true;
   talk->more.set();
   talk->room.set();
@@ -220,9 +222,9 @@ Task<ExitStatus> converse(Call& call, ConversationPtr talk, OutputSink& sink) {
 struct Begun {
   GuestLease lease;
   std::shared_ptr<Process> process;
-  std::string driver;
   std::string stdin_bytes;
   AfterStdin after_stdin = AfterStdin::leave_open;
+  std::unique_ptr<ExecAccount> account;  // null for one that was there before
 };
 
 Task<Begun> begin_exec(Call& call, net::WebSocket& socket) {
@@ -241,10 +243,16 @@ Task<Begun> begin_exec(Call& call, net::WebSocket& socket) {
   CO_TRY(const auto view, call.engine().get(call.caller(), call.sandbox()));
   CO_TRY(auto lease, call.engine().guest(call.caller(), view.id));
   CO_TRY(auto request, call.engine().complete(call.caller(), view.id, std::move(plan.request)));
+  auto account = std::make_unique<ExecAccount>(call.caller(), call.metrics(), view.driver, view.id);
+  account->begin(request);
   auto started = co_await lease->start(std::move(request));
-  if (!started) co_return std::move(started).error().at_stage("exec");
-  co_return Begun{std::move(lease), *std::move(started), view.driver, std::move(plan.stdin_bytes),
-                  plan.after_stdin};
+  if (!started) {
+    account->on_failed(started.error());
+    co_return std::move(started).error().at_stage("exec");
+  }
+  account->on(ExecStep::started);
+  co_return Begun{std::move(lease), *std::move(started), std::move(plan.stdin_bytes),
+                  plan.after_stdin, std::move(account)};
 }
 
 Task<> serve(Call& call, Socket socket, Result<Begun> begun, OnDisconnect on_disconnect) {
@@ -256,12 +264,13 @@ Task<> serve(Call& call, Socket socket, Result<Begun> begun, OnDisconnect on_dis
   talk->on_disconnect = on_disconnect;
   if (!begun->stdin_bytes.empty()) talk->put(std::move(begun->stdin_bytes));
   if (begun->after_stdin == AfterStdin::close) talk->put("");
-  auto status = co_await converse(call, talk, sink);
-  if (!status) co_return co_await sink.fail(std::move(status).error().at_stage("exec"));
-  if (!begun->driver.empty()) {
-    call.metrics().execs.at(begun->driver, json::name_of(status->reason)).add();
-    call.metrics().exec_duration.at(begun->driver).observe(status->duration);
+  ExecAccount* const account = begun->account.get();
+  auto status = co_await converse(call, talk, sink, account);
+  if (!status) {
+    if (account != nullptr) account->on_failed(status.error());
+    co_return co_await sink.fail(std::move(status).error().at_stage("exec"));
   }
+  if (account != nullptr) account->on_ended(*status);
   co_return co_await sink.end(*status, std::nullopt);
 }
 
@@ -284,7 +293,7 @@ Task<> attach_socket(Call& call) {
   CO_TRY(auto lease, call.engine().guest(call.caller(), call.sandbox()));
   CO_TRY(auto attached, co_await lease->attach(id, {from_out.value_or(0), from_err.value_or(0)}));
   CO_TRY(Socket socket, co_await call.accept_websocket(kProtocol));
-  Begun begun{std::move(lease), std::move(attached), "", "", AfterStdin::leave_open};
+  Begun begun{std::move(lease), std::move(attached), "", AfterStdin::leave_open, nullptr};
   co_return co_await serve(call, std::move(socket), std::move(begun), on_disconnect);
 }
 

@@ -121,6 +121,7 @@ Task<> refuse_range(Call& call, uint64_t size) {
 Task<> read_file(Call& call) {
   CO_TRY(auto path, read_needed_path(call.request().query));
   CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  call.begin_operation(lease, "read_file");
   CO_TRY(const auto reader, co_await lease->open_read(std::move(path)));
   const uint64_t size = reader->size();
   if (size == 0) {
@@ -161,6 +162,7 @@ Task<> write_file(Call& call) {
   if (call.exchange().declared_body_size().value_or(0) > most) co_return too_large;
 
   CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  call.begin_operation(lease, "write_file");
   const auto how = parents.value_or(true) ? Parents::create : Parents::must_exist;
   CO_TRY(const auto writer, co_await lease->open_write(std::move(path), mode, how));
   std::string buffer(kPiece, '\0');
@@ -182,6 +184,7 @@ Task<> delete_file(Call& call) {
   CO_TRY(auto path, read_needed_path(call.request().query));
   CO_TRY(const auto recursive, read_flag(call.request().query, "recursive"));
   CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  call.begin_operation(lease, "remove_file");
   const auto how = recursive.value_or(false) ? Recursive::yes : Recursive::no;
   CO_TRY_OK(co_await lease->remove(std::move(path), how));
   co_return co_await call.answer_nothing();
@@ -191,6 +194,7 @@ Task<> list_files(Call& call) {
   CO_TRY(auto given, read_path(call.request().query));
   const std::string path = std::move(given).value_or(".");
   CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  call.begin_operation(lease, "list_files");
   CO_TRY(const auto infos, co_await lease->list(path, kMostListed));
   std::string json;
   ObjectWriter object(json);
@@ -208,6 +212,7 @@ Task<> list_files(Call& call) {
 Task<> stat_file(Call& call) {
   CO_TRY(auto path, read_path(call.request().query));
   CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  call.begin_operation(lease, "stat_file");
   CO_TRY(const auto info, co_await lease->stat(std::move(path).value_or(".")));
   std::string json;
   append_info(json, info);
@@ -218,6 +223,7 @@ Task<> make_directory(Call& call) {
   CO_TRY(auto wire, co_await read_json<WireMkdir>(call, kMostJson));
   CO_TRY(auto path, pick_path("path", std::move(wire.path), std::move(wire.path_b64)));
   CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  call.begin_operation(lease, "make_directory");
   const auto how = wire.parents.value_or(true) ? Parents::create : Parents::must_exist;
   CO_TRY_OK(co_await lease->mkdir(std::move(path), how));
   co_return co_await call.answer_nothing();
@@ -228,6 +234,7 @@ Task<> move_file(Call& call) {
   CO_TRY(auto from, pick_path("from", std::move(wire.from), std::move(wire.from_b64)));
   CO_TRY(auto to, pick_path("to", std::move(wire.to), std::move(wire.to_b64)));
   CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  call.begin_operation(lease, "move_file");
   CO_TRY_OK(co_await lease->move(std::move(from), std::move(to)));
   co_return co_await call.answer_nothing();
 }
@@ -236,6 +243,7 @@ Task<> remove_file(Call& call) {
   CO_TRY(auto wire, co_await read_json<WireRemove>(call, kMostJson));
   CO_TRY(auto path, pick_path("path", std::move(wire.path), std::move(wire.path_b64)));
   CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  call.begin_operation(lease, "remove_file");
   const auto how = wire.recursive.value_or(false) ? Recursive::yes : Recursive::no;
   CO_TRY_OK(co_await lease->remove(std::move(path), how));
   co_return co_await call.answer_nothing();

@@ -15,6 +15,7 @@ struct Attendance {
   bool feeding = false;
   std::shared_ptr<Process> process;
   std::optional<ExitStatus> status;
+  ExecAccount* account = nullptr;
 
   // A process whose output nobody takes stands still, and then does not read its stdin either: so
   // the pump goes on, without a client, as long as stdin is being fed.
@@ -35,6 +36,8 @@ Task<> pump(std::shared_ptr<Process> process, OutputSink& sink,
       attendance->status = *status;
       co_return Result<>();
     }
+    if (attendance->account != nullptr && std::holds_alternative<Output>(event))
+      attendance->account->on(ExecStep::output);
     if (attendance->client_gone) continue;
     Result<> told;
     if (auto* output = std::get_if<Output>(&event)) {
@@ -60,6 +63,7 @@ Task<ExitStatus> follow(Call& call, Followed followed, OutputSink& sink) {
   const auto attendance = std::make_shared<Attendance>();
   const auto process = std::move(followed.process);
   attendance->process = process;
+  attendance->account = followed.account;
 
   if (!followed.stdin_bytes.empty()) {
     attendance->feeding = true;

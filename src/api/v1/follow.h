@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "api/v1/output_sink.h"
+#include "core/exec_account.h"
 
 namespace atl::api::v1 {
 
@@ -19,6 +20,7 @@ struct Followed {
   OnDisconnect on_disconnect = OnDisconnect::keep;
   std::string stdin_bytes;
   AfterStdin after_stdin = AfterStdin::close;
+  ExecAccount* account = nullptr;  // is told of output; outlives the call
 };
 
 // Returns the status when the process has ended, and an error when nobody follows it any more: a

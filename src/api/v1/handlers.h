@@ -70,6 +70,10 @@ Task<> limits(Call& call);
 // drivers.cc
 Task<> list_drivers(Call& call);
 
+// traces.cc
+Task<> list_traces(Call& call);
+Task<> get_trace(Call& call);
+
 // health.cc
 Task<> healthz(Call& call);
 Task<> readyz(Call& call);

@@ -30,6 +30,15 @@ Task<> metrics(Call& call) {
     const auto open = static_cast<int64_t>(call.options().connections());
     call.metrics().open_connections.at().set(open);
   }
+  const auto lengths = call.engine().queue_lengths();
+  const auto set_length = [&](std::string_view queue, size_t length) {
+    call.metrics().queue_length.at(queue).set(static_cast<int64_t>(length));
+  };
+  set_length("calls", lengths.calls);
+  set_length("turns", lengths.turns);
+  set_length("cleanup", lengths.cleanup);
+  set_length("store", lengths.store);
+  if (call.options().spans_to_export) set_length("export", call.options().spans_to_export());
   net::Response response;
   response.headers = call.headers(telemetry::kMetricsContentType);
   response.body = call.metrics().render();
