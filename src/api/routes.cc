@@ -66,7 +66,7 @@ constexpr Route kRoutes[] = {
 
     {get, "/v1/traces", Action::look, v1::list_traces, "sandbox request limit", Answer::whole,
      Traced::when_asked},
-    {get, "/v1/traces/{id}", Action::look, v1::get_trace, "", Answer::whole, Traced::when_asked},
+    {get, "/v1/traces/{trace}", Action::look, v1::get_trace, "", Answer::whole, Traced::when_asked},
 
     {get, "/v1/events", Action::look, v1::read_events, "after sandbox state runs limit",
      Answer::streams, Traced::when_asked},

@@ -7,7 +7,7 @@
 
 namespace atl::cli {
 
-// `trace` is an answer of GET /v1/traces/{id}.
+// `trace` is an answer of GET /v1/traces/{trace}.
 std::string draw_trace(const json::Value& trace);
 
 }  // namespace atl::cli

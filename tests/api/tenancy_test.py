@@ -34,6 +34,8 @@ ROUTES = [
     ("GET", "/v1/limits", "know", "", None, {}),
     ("GET", "/v1/drivers", "survey", "", None, {}),
     ("GET", "/v1/sandboxes", "look", "", None, {}),
+    ("GET", "/v1/traces", "look", "", None, {}),
+    ("GET", "/v1/traces/{trace}", "look", "", None, {}),
     ("GET", BOX, "look", "", None, {}),
     ("GET", BOX + "/stats", "look", "", None, {}),
     ("GET", BOX + "/processes", "look", "", None, {}),
@@ -192,10 +194,17 @@ class EveryRoute(unittest.TestCase):
         self.assertGreater(len(described), 40)
         self.assertEqual({(route[0], route[1]) for route in ROUTES}, described)
 
+    def make_trace(self, send, key):
+        """One that whoever has the key made."""
+        trace = os.urandom(16).hex()
+        send("GET", "/v1/sandboxes", None, {"traceparent": f"00-{trace}-00f067aa0ba902b7-01", **bearer(key)})
+        return trace
+
     def request(self, send, route, box, process, key):
         method, path, _, query, body, headers = route
         about = self.world.make_key("viewer")["id"] if "{key}" in path else ""
-        target = path.format(id=box, process=process, port=9, key=about) + query
+        trace = self.make_trace(send, key) if "{trace}" in path else ""
+        target = path.format(id=box, process=process, port=9, key=about, trace=trace) + query
         kind = {"Content-Type": "application/json"} if isinstance(body, dict) else {}
         answer = send(method, target, body, {**kind, **headers, **bearer(key)})
         if path == "/v1/sandboxes" and method == "POST" and answer.status == 201:

@@ -128,6 +128,40 @@ TEST_F(TracesTest, BelongToTheTenant) {
   EXPECT_EQ(world_.bare(Method::get, "/v1/traces").status, 401);
 }
 
+TEST_F(TracesTest, AreSeenByThoseWhoSeeTheSandboxes) {
+  const std::string path = "/v1/traces/" + std::string(kTrace);
+  const auto with = [](const std::string& key) {
+    return net::Headers{{"Authorization", "Bearer " + key}};
+  };
+  const auto agent = with(world_.make_key("default", Role::agent));
+  const auto other_agent = with(world_.make_key("default", Role::agent));
+  net::Headers sent = agent;
+  sent.add("traceparent", kParent);
+  ASSERT_EQ(world_.bare(Method::get, "/v1/sandboxes", sent).status, 200);
+
+  EXPECT_EQ(world_.bare(Method::get, path, agent).status, 200);
+  EXPECT_EQ(world_.bare(Method::get, path, other_agent).status, 404);
+  EXPECT_EQ(world_.bare(Method::get, path, with(world_.make_key("default"))).status, 200);
+  EXPECT_EQ(world_.bare(Method::get, path, with(world_.make_key("default", Role::viewer))).status,
+            200);
+  EXPECT_EQ(world_.bare(Method::get, path, with(world_.make_key("acme"))).status, 404);
+  EXPECT_EQ(world_.bare(Method::get, path, with(world_.make_key("acme", Role::admin))).status, 200);
+}
+
+TEST_F(TracesTest, ATokenShowsWhatWasDoneWithIt) {
+  const auto box = traced(Method::post, "/v1/sandboxes", "{}")["id"];
+  const auto token = world_.post("/v1/sandboxes/" + box + "/token", "{}")["token"];
+  const net::Headers holder{{"Authorization", "Bearer " + token}};
+  EXPECT_EQ(world_.bare(Method::get, "/v1/traces/" + std::string(kTrace), holder).status, 404);
+  EXPECT_EQ(world_.bare(Method::get, "/v1/traces?sandbox=" + box, holder).body, R"({"traces":[]})");
+
+  net::Headers sent = holder;
+  sent.add("traceparent", "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01");
+  ASSERT_EQ(world_.bare(Method::get, "/v1/sandboxes/" + box, sent).status, 200);
+  EXPECT_EQ(world_.bare(Method::get, "/v1/traces/0af7651916cd43dd8448eb211c80319c", holder).status,
+            200);
+}
+
 TEST_F(TracesTest, WhoeverHasNoKeyLeavesNone) {
   EXPECT_EQ(world_.bare(Method::post, "/v1/runs", {{"traceparent", kParent}}).status, 401);
   EXPECT_EQ(world_.get("/v1/traces/" + std::string(kTrace)).status, 404);
