@@ -25,7 +25,7 @@ std::vector<Use> uses_of(std::string_view verb) {
   if (verb == "create") return {Use::sandbox, Use::everyone};
   if (verb == "exec") return {Use::command, Use::everyone};
   if (verb == "serve") return {Use::serve, Use::everyone};
-  if (verb == "config") return {};
+  if (verb == "config" || verb == "completion") return {};
   return {Use::everyone};
 }
 

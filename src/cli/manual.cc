@@ -72,6 +72,9 @@ std::string manual_page(std::span<const Verb* const> verbs, std::string_view ver
          ".TP\n\\fBATOLL_URL\\fR\nThe daemon: http://host:port, https://host, unix:/path.\n"
          ".TP\n\\fBATOLL_STATE\\fR\nThe state directory whose daemon is meant.\n"
          ".TP\n\\fBATOLL_API_KEY\\fR\nThe key to show it.\n"
+         ".TP\n\\fBATOLL_CONFIG\\fR\nThe configuration instead of the project's atoll.yaml; none = "
+         "no "
+         "file.\n"
          ".TP\n\\fBNO_COLOR\\fR\nNo colours, whatever the terminal can.\n";
 }
 

@@ -156,6 +156,10 @@ std::vector<FlagValue> to_flags(const Entry& entry) {
   // Settings of a secondary sandbox are nobody's flags.
   if (flag.empty() || !entry.path.starts_with(path)) return {};
   if (!entry.name.empty()) return {{flag, entry.name + "=" + to_flag_text(entry.value)}};
+  if (entry.key->type == Type::flag) {
+    const bool is_set = entry.value.is_bool() && entry.value.get_bool();
+    return is_set ? std::vector<FlagValue>{{flag, ""}} : std::vector<FlagValue>{};
+  }
   if (const auto* list = entry.value.if_array()) {
     std::vector<FlagValue> flags;
     for (const json::Value& value : *list) flags.push_back({flag, to_flag_text(value)});

@@ -207,6 +207,16 @@ TEST(Flags, AreWhatTheCommandLineTakes) {
   EXPECT_EQ(value("sandbox.pids"), "pids 7");
 }
 
+TEST(Flags, ASwitchIsThereOrNot) {
+  const std::vector<Layer> on{layer(From::user, "serve: {local_users: true}")};
+  const std::vector<Layer> off{layer(From::user, "serve: {local_users: false}")};
+
+  const auto flags = to_flags(*merge(on, nothing).find("serve.local_users"));
+  ASSERT_EQ(flags.size(), 1u);
+  EXPECT_EQ(flags[0].flag + flags[0].value, "local-users");
+  EXPECT_THAT(to_flags(*merge(off, nothing).find("serve.local_users")), IsEmpty());
+}
+
 TEST(Flags, OfASecondarySandboxAreNobodys) {
   const std::vector<Layer> layers{layer(From::named, "sandbox: {secondary: {memory: 1g}}")};
   EXPECT_THAT(to_flags(*merge(layers, nothing).find("sandbox.secondary.memory")), IsEmpty());

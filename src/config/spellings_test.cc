@@ -106,6 +106,7 @@ TEST(Spellings, MeanOneThing) {
       {"run_mode: local", "sandbox.driver", "local"},
       {"serve: {parked: 8}", "serve.parked", "8"},
       {"serve: {longest_ttl: 1d}", "serve.longest_ttl", "1d"},
+      {"serve: {cors_origin: https://a}", "serve.cors_origins", R"(["https://a"])"},
       {"webcontainer: {cpu: 2}", "webcontainer.cpus", "2"},
       {"webcontainer: {resources: {cpu_cores: 2}}", "webcontainer.cpus", "2"},
       {"webcontainer: {memory_mb: 2048}", "webcontainer.memory", "2g"},
