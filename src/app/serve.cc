@@ -157,12 +157,12 @@ Result<> serve(cli::ServeOptions options) {
                       .address = listen.address,
                       .port = listen.port,
                       .most_parked = options.most_parked,
+                      .local_users = options.local_users,
+                      .requests_per_s = static_cast<double>(options.requests_per_s),
                       .engine = {.default_ttl = options.default_ttl,
                                  .longest_ttl = options.longest_ttl,
                                  .most_sandboxes = options.most_sandboxes,
                                  .most_sandboxes_per_tenant = options.sandboxes_per_tenant},
-                      .local_users = options.local_users,
-                      .requests_per_s = static_cast<double>(options.requests_per_s),
                       .origins = std::move(options.origins),
                       .on_shutdown = [&stop](Ending ending) { stop.ask(ending); }}));
   auto started = run_task(loop, daemon->start());
