@@ -150,6 +150,10 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
       static_cast<void>(started);  // announced by the table, before any output
       return {};
     }
+    case FrameType::tool: {
+      TRY(const auto request, guest::decode_tool(frame.body));
+      return processes_.start_tool(*this, frame.channel, request);
+    }
     case FrameType::attach: {
       TRY(auto request, guest::decode_attach(frame.body));
       TRY(auto started, processes_.attach(*this, frame.channel, request));
@@ -253,6 +257,13 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
       TRY(auto request, guest::decode_path(frame.body));
       processes_.was_changed(request.path);
       TRY(auto opened, files_.open_write(request));
+      send_ok(frame.channel, guest::encode(opened));
+      return {};
+    }
+    case FrameType::resume_write: {
+      TRY(const auto request, guest::decode_resume_write(frame.body));
+      processes_.was_changed(request.file.path);
+      TRY(auto opened, files_.resume_write(request));
       send_ok(frame.channel, guest::encode(opened));
       return {};
     }

@@ -22,6 +22,7 @@ namespace {
 
 constexpr size_t kLongestPath = 4096;
 constexpr size_t kMostOpenFiles = 64;
+constexpr size_t kLongestUpload = 64;
 constexpr size_t kLongestListing = guest::kLargestBody - 64 * 1024;
 
 // The kernel's word for "this path leads out of the directory" is EXDEV; ours says what happened.
@@ -120,6 +121,20 @@ guest::EntryKind kind_of(mode_t mode) {
   return guest::EntryKind::other;
 }
 
+// Another number whenever the content may be another (FNV-1a).
+uint64_t version_of(const struct stat& info) {
+  uint64_t hash = 14695981039346656037ULL;
+  for (const int64_t part :
+       {static_cast<int64_t>(info.st_dev), static_cast<int64_t>(info.st_ino),
+        static_cast<int64_t>(info.st_size), static_cast<int64_t>(info.st_mtim.tv_sec),
+        static_cast<int64_t>(info.st_mtim.tv_nsec), static_cast<int64_t>(info.st_ctim.tv_sec),
+        static_cast<int64_t>(info.st_ctim.tv_nsec)}) {
+    for (int shift = 0; shift < 64; shift += 8)
+      hash = (hash ^ (static_cast<uint64_t>(part) >> shift & 0xFF)) * 1099511628211ULL;
+  }
+  return hash;
+}
+
 guest::Entry make_entry(const struct stat& info, std::string name, std::string path) {
   guest::Entry entry;
   entry.name = std::move(name);
@@ -130,6 +145,7 @@ guest::Entry make_entry(const struct stat& info, std::string name, std::string p
   entry.uid = info.st_uid;
   entry.gid = info.st_gid;
   entry.modified_at_ms = info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1'000'000;
+  entry.version = version_of(info);
   return entry;
 }
 
@@ -153,6 +169,15 @@ Error no_handle() { return Error(Code::invalid_argument, "no such open file"); }
 Result<Fd> open_located(const FileRoot& root, const std::string& relative, int flags) {
   if (root.is_whole) return os::open_in_root(root.directory, relative, flags);
   return os::open_beneath(root.directory, relative, flags);
+}
+
+Result<Fd> open_start(const FileRoots& roots, const std::string& path, FileUse use) {
+  TRY(auto located, roots.locate(path));
+  if (use == FileUse::change && !located.root->writable)
+    return Error(Code::permission_denied, located.root->path + " is read-only in this sandbox");
+  auto fd = open_located(*located.root, located.relative, O_PATH);
+  if (!fd) return explain(std::move(fd).error(), path);
+  return fd;
 }
 
 Result<Located> FileRoots::locate(std::string_view path) const {
@@ -189,7 +214,8 @@ FileService::~FileService() {
 }
 
 void FileService::abandon(OpenFile& file) const {
-  if (file.upload.parent) unlinkat(file.upload.parent.get(), file.upload.temporary.c_str(), 0);
+  if (file.upload.parent && !file.upload.keeps)
+    unlinkat(file.upload.parent.get(), file.upload.temporary.c_str(), 0);
 }
 
 Result<guest::Entry> FileService::stat(const std::string& path) const {
@@ -304,7 +330,7 @@ Result<guest::OpenedFile> FileService::open_read(const std::string& path) {
   }
   const uint32_t handle = next_handle_++;
   open_.emplace(handle, OpenFile{std::move(*fd), path, {}});
-  return guest::OpenedFile{handle, static_cast<uint64_t>(info.st_size)};
+  return guest::OpenedFile{handle, static_cast<uint64_t>(info.st_size), version_of(info)};
 }
 
 Result<> FileService::read(const guest::ReadFile& request, std::string& out) const {
@@ -345,7 +371,53 @@ Result<guest::OpenedFile> FileService::open_write(const guest::Path& request) {
     return os_error("setting the mode");
   const uint32_t handle = next_handle_++;
   open_.emplace(handle, OpenFile{std::move(*fd), request.path, std::move(upload)});
-  return guest::OpenedFile{handle, 0};
+  return guest::OpenedFile{handle, 0, 0};
+}
+
+Result<guest::OpenedFile> FileService::resume_write(const guest::ResumeWrite& request) {
+  const ActAs user(roots_.owner());
+  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  if (request.upload.empty() || request.upload.size() > kLongestUpload ||
+      !std::ranges::all_of(request.upload, is_plain)) {
+    return Error(Code::invalid_argument, "an upload has a name of lower-case letters and digits");
+  }
+  if (open_.size() >= kMostOpenFiles) return Error(Code::resource_exhausted, "too many open files");
+  if (request.file.deep && !request.look) TRY_OK(make_parents(roots_, request.file.path));
+  auto parent = open_parent(roots_, request.file.path);
+  if (!parent && request.look && parent.error().os_errno() == ENOENT) return guest::OpenedFile{};
+  if (!parent) return std::move(parent).error();
+  struct stat info{};
+  if (fstatat(parent->directory.get(), parent->name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISDIR(info.st_mode)) {
+    return Error(Code::invalid_argument, "'" + to_printable(request.file.path) + "' is a directory",
+                 EISDIR);
+  }
+  Upload upload{std::move(parent->directory),
+                ".atoll-partial-" + request.upload,
+                parent->name,
+                request.file.path,
+                true,
+                request.file.mode};
+  const int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | (request.look ? 0 : O_CREAT);
+  auto fd = os::open_at(upload.parent.get(), upload.temporary, flags, 0600);
+  if (!fd && request.look && fd.error().os_errno() == ENOENT) return guest::OpenedFile{};
+  if (!fd) return explain(std::move(fd).error(), request.file.path);
+  // A command may have put anything there: only a file that has no other name is ours to change.
+  if (fstat(fd->get(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink != 1)
+    return Error(Code::conflict, "something else bears the name of this upload")
+        .with_hint("choose another name for it");
+  const auto size = static_cast<uint64_t>(info.st_size);
+  if (request.look) return guest::OpenedFile{0, size, 0};
+  if (request.offset > size)
+    return Error(Code::conflict, "only " + std::to_string(size) + " bytes of this upload are there")
+        .with_hint("go on from there: offset=" + std::to_string(size));
+  if (ftruncate(fd->get(), static_cast<off_t>(request.offset)) != 0 ||
+      lseek(fd->get(), 0, SEEK_END) < 0) {
+    return explain(os_error("going on with it"), request.file.path);
+  }
+  const uint32_t handle = next_handle_++;
+  open_.emplace(handle, OpenFile{std::move(*fd), request.file.path, std::move(upload)});
+  return guest::OpenedFile{handle, request.offset, 0};
 }
 
 Result<> FileService::write(const guest::WriteFile& request) const {
@@ -362,6 +434,8 @@ Result<guest::Entry> FileService::commit(uint32_t handle) {
   const auto found = open_.find(handle);
   if (found == open_.end() || !found->second.upload.parent) return no_handle();
   auto& upload = found->second.upload;
+  if (upload.keeps && fchmod(found->second.fd.get(), upload.mode & 0777) != 0)
+    return os_error("setting the mode");
   if (renameat(upload.parent.get(), upload.temporary.c_str(), upload.parent.get(),
                upload.name.c_str()) != 0) {
     auto error = explain(os_error("putting it in place"), upload.path);

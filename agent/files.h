@@ -40,6 +40,13 @@ struct Located {
 // Opens what was located, never outside of its root.
 Result<Fd> open_located(const FileRoot& root, const std::string& relative, int flags);
 
+enum class FileUse : uint8_t { read, change };
+
+class FileRoots;
+
+// A file or directory that somebody else goes on from; a root that is read-only is not changed.
+Result<Fd> open_start(const FileRoots& roots, const std::string& path, FileUse use);
+
 class FileRoots final {
  public:
   // Relative paths begin at `start` in the first root.
@@ -73,6 +80,8 @@ class FileService final {
   // Appends up to `most` bytes to `out`.
   Result<> read(const guest::ReadFile& request, std::string& out) const;
   Result<guest::OpenedFile> open_write(const guest::Path& request);
+  // What is written stays when the file is closed, until it is committed.
+  Result<guest::OpenedFile> resume_write(const guest::ResumeWrite& request);
   Result<> write(const guest::WriteFile& request) const;
   Result<guest::Entry> commit(uint32_t handle);
   void close(uint32_t handle);
@@ -83,6 +92,8 @@ class FileService final {
     std::string temporary;
     std::string name;
     std::string path;
+    bool keeps = false;  // what has come, for the next connection
+    uint32_t mode = 0;   // set at the end
   };
   struct OpenFile {
     Fd fd;

@@ -55,6 +55,7 @@ struct Process {
   guest::ProcessRow row;        // what a process list shows
   Connection* owner = nullptr;  // of a direct process, which ends with it
   bool direct = false;
+  bool is_tool = false;       // ends with its owner, and is in no list
   bool has_terminal = false;  // its master is streams[0].pipe, and a copy of it is `input`
 
   OutputStream streams[2];

@@ -29,6 +29,7 @@ std::vector<guest::ProcessRow> ProcessTable::rows() const {
   size_t bytes = 0;
   for (auto it = processes_.rbegin(); it != processes_.rend() && bytes < guest::kLargestBody / 2;
        ++it) {
+    if (it->second->is_tool) continue;
     rows.push_back(row_of(*it->second));
     for (const auto& argument : rows.back().argv) bytes += argument.size() + 4;
     bytes += 256 + rows.back().cwd.size();

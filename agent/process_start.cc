@@ -6,10 +6,12 @@
 #include <algorithm>
 
 #include "agent/connection.h"
+#include "agent/own_program.h"
 #include "agent/process_table.h"
 #include "agent/process_tree.h"
 #include "agent/spawn.h"
 #include "agent/terminal.h"
+#include "agent/tools/tool.h"
 #include "guest/frame.h"
 #include "os/file.h"
 
@@ -17,6 +19,7 @@ namespace atl::agent {
 namespace {
 
 constexpr size_t kMostRunning = 1024;
+constexpr std::ptrdiff_t kMostTools = 16;
 constexpr size_t kShownArguments = 2048;
 constexpr size_t kStderrRing = 256 * 1024;
 constexpr const char* kDefaultTerminal = "xterm-256color";
@@ -57,6 +60,37 @@ std::vector<std::string> shortened(const std::vector<std::string>& argv) {
 
 Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t channel,
                                            guest::Exec request, std::vector<Fd> direct_stdio) {
+  return start_at(connection, channel, std::move(request), std::move(direct_stdio), {});
+}
+
+Result<> ProcessTable::start_tool(Connection& connection, uint32_t channel,
+                                  const guest::Tool& request) {
+  const auto is_running = [](const auto& one) {
+    return one.second->is_tool && !one.second->reaped;
+  };
+  if (std::ranges::count_if(processes_, is_running) >= kMostTools) {
+    return Error(Code::resource_exhausted, "16 file tools already run in this sandbox")
+        .with_hint("end a watch, or wait for a search");
+  }
+  if (request.writes) was_changed(request.path);
+  TRY(const auto start,
+      open_start(jail_.roots(), request.path, request.writes ? FileUse::change : FileUse::read));
+  if (!tool_program_) {
+    TRY(tool_program_, copy_own_program());
+  }
+  guest::Exec exec;
+  exec.argv = {"atoll-agent", "tool"};
+  exec.argv.insert(exec.argv.end(), request.argv.begin(), request.argv.end());
+  exec.stdin_open = request.writes;
+  exec.timeout_ms = request.timeout_ms;
+  exec.credit = request.credit;
+  TRY_OK(start_at(connection, channel, std::move(exec), {}, {tool_program_.get(), start.get()}));
+  return {};
+}
+
+Result<guest::Started> ProcessTable::start_at(Connection& connection, uint32_t channel,
+                                              guest::Exec request, std::vector<Fd> direct_stdio,
+                                              ToolPlace tool) {
   TRY_OK(check(request));
   if (running_.size() >= kMostRunning) {
     return Error(Code::resource_exhausted, "1,024 commands already run in this sandbox");
@@ -78,6 +112,13 @@ Result<guest::Started> ProcessTable::start(Connection& connection, uint32_t chan
   Terminal terminal;
   SpawnPlace place{.mark = process->mark};
   auto& stdio = place.stdio;
+  if (tool.program >= 0) {
+    place.program = "/proc/self/fd/" + std::to_string(kToolProgram);
+    place.more[kToolProgram - 3] = tool.program;
+    place.more[kToolStart - 3] = tool.start;
+    process->is_tool = true;
+    process->owner = &connection;
+  }
   if (request.direct) {
     for (size_t i = 0; i < 3; ++i) stdio[i] = direct_stdio[i].get();
     process->owner = &connection;

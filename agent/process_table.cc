@@ -39,6 +39,7 @@ constexpr const char* kTypedEnd = "\x04";
 constexpr auto kCpuTimePace = Millis(10);
 constexpr auto kUntidy = Millis(5);
 constexpr auto kIdle = std::chrono::seconds(10);
+constexpr auto kToolPatience = std::chrono::seconds(1);
 constexpr auto kEndingPatience = std::chrono::seconds(2);
 
 Micros now() { return system_clock().boot(); }
@@ -77,6 +78,7 @@ void ProcessTable::detach(const Connection& connection, uint32_t channel) {
     });
     if (removed == 0) continue;
     if (process->direct) kill(*process, guest::ExitKind::killed);
+    if (process->is_tool) end_tool(*process);
     pump(*process);
     return;
   }
@@ -235,7 +237,11 @@ void ProcessTable::forget(Connection& connection) {
     }
     if (process->owner == &connection) {
       process->owner = nullptr;
-      if (!process->reaped) kill(*process, guest::ExitKind::killed);
+      if (process->is_tool) {
+        end_tool(*process);
+      } else if (!process->reaped) {
+        kill(*process, guest::ExitKind::killed);
+      }
     }
     pump(*process);  // a slow follower that has gone no longer holds the process back
   }
@@ -338,6 +344,24 @@ void ProcessTable::kill(Process& process, guest::ExitKind why, guest::HitLimit h
   send(process, SIGKILL);
 }
 
+void ProcessTable::end_tool(Process& process) {
+  if (process.reaped) return;
+  process.deadline = now() + kToolPatience;
+  send(process, SIGTERM);
+}
+
+void ProcessTable::drop_ended_tools() {
+  for (auto it = processes_.begin(); it != processes_.end();) {
+    auto& process = *it->second;
+    if (!process.is_tool || !process.reaped || !process.subscriptions.empty()) {
+      ++it;
+      continue;
+    }
+    for (int stream = 0; stream < 2; ++stream) close_stream(process, stream);
+    it = processes_.erase(it);
+  }
+}
+
 void ProcessTable::send(Process& process, int signal) {
   if (process.group) {
     process.group->signal(signal);
@@ -354,6 +378,7 @@ void ProcessTable::tidy() {
   if (tidy_at_.count() == 0 || now() < tidy_at_) return;
   tidy_at_ = Micros(0);
   groups_.tidy();
+  drop_ended_tools();
   if (std::exchange(wants_warm_, false)) warm_up();
   if (std::exchange(wants_group_, false)) groups_.make_ahead();
 }
@@ -539,6 +564,7 @@ int ProcessTable::end_all() {
 }
 
 void ProcessTable::evict_finished() {
+  drop_ended_tools();
   size_t finished = 0;
   size_t memory = 0;
   for (auto it = processes_.rbegin(); it != processes_.rend(); ++it) {

@@ -32,6 +32,8 @@ class ProcessTable final {
   // that has ended with 126 or 127, as in a shell; every other failure is an error.
   Result<guest::Started> start(Connection& connection, uint32_t channel, guest::Exec request,
                                std::vector<Fd> direct_stdio);
+  // The same for a file tool (agent/tools), which ends when nobody follows it any more.
+  Result<> start_tool(Connection& connection, uint32_t channel, const guest::Tool& request);
   Result<guest::Started> attach(Connection& connection, uint32_t channel,
                                 const guest::Attach& request);
   // Starts a command for a process of the sandbox, see sudo/door.h: in the group of the command
@@ -90,6 +92,13 @@ class ProcessTable final {
     std::optional<ExecGroup> group;  // where the asker's is gone
   };
 
+  // What a tool has that other commands have not.
+  struct ToolPlace {
+    int program = -1;
+    int start = -1;
+  };
+  Result<guest::Started> start_at(Connection& connection, uint32_t channel, guest::Exec request,
+                                  std::vector<Fd> direct_stdio, ToolPlace tool);
   bool hand_to_warm(Process& process, const guest::Exec& request);
   // Starts an interpreter ahead, if this sandbox is to have one.
   void warm_up();
@@ -110,6 +119,9 @@ class ProcessTable final {
   void watch(Process& process, int stream);
   void finish(Process& process, int wait_status, const struct rusage& usage);
   void kill(Process& process, guest::ExitKind why, guest::HitLimit hit = guest::HitLimit::none);
+  // Asks first, so that it can take away what is half done.
+  void end_tool(Process& process);
+  void drop_ended_tools();
   void check_cpu_time(Process& process);
   void send(Process& process, int signal);
   void close_stream(Process& process, int stream);
@@ -134,6 +146,7 @@ class ProcessTable final {
   std::map<pid_t, Beside> beside_;
   uint64_t finished_cpu_us_ = 0;
   Fd null_;
+  Fd tool_program_;  // once there was a tool
   std::string scratch_;
   Micros born_ = system_clock().boot();
 };

@@ -73,7 +73,8 @@ Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, const SpawnPlace& pl
                       const guest::Exec& request) {
   TRY(const auto setting, find_setting(jail, place, request));
   const auto& environment = setting.environment;
-  std::vector<std::string> programs = programs_for(request.argv[0], environment);
+  std::vector<std::string> programs =
+      programs_for(place.program.empty() ? request.argv[0] : place.program, environment);
   std::vector<std::string> arguments = request.argv;
   std::vector<std::string> variables;
   variables.reserve(environment.size());

@@ -28,6 +28,7 @@ struct SpawnPlace {
   const ExecGroup* group = nullptr;  // that it joins; nullptr = one of its own
   std::string mark;                  // the variable by which its descendants are known
   int directory = -1;                // -1 = the request's
+  std::string program;               // instead of the request's; its argv stays
   int stdio[3] = {-1, -1, -1};
   bool has_terminal = false;  // they are its controlling terminal
   int more[2] = {-1, -1};     // its descriptors 3 and 4, if it has any

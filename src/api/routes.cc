@@ -35,13 +35,27 @@ constexpr Route kRoutes[] = {
     {post, "/v1/sandboxes/{id}/resize", Action::manage, v1::resize_sandbox},
 
     {get, "/v1/sandboxes/{id}/files", Action::read, v1::read_file, "path path_b64"},
-    {put, "/v1/sandboxes/{id}/files", Action::use, v1::write_file, "path path_b64 mode parents"},
+    {put, "/v1/sandboxes/{id}/files", Action::use, v1::write_file,
+     "path path_b64 mode parents upload offset size"},
     {delete_, "/v1/sandboxes/{id}/files", Action::use, v1::delete_file, "path path_b64 recursive"},
     {get, "/v1/sandboxes/{id}/files/list", Action::look, v1::list_files, "path path_b64"},
     {get, "/v1/sandboxes/{id}/files/stat", Action::look, v1::stat_file, "path path_b64"},
     {post, "/v1/sandboxes/{id}/files/mkdir", Action::use, v1::make_directory},
     {post, "/v1/sandboxes/{id}/files/move", Action::use, v1::move_file},
     {post, "/v1/sandboxes/{id}/files/remove", Action::use, v1::remove_file},
+
+    {get, "/v1/sandboxes/{id}/files/uploads", Action::look, v1::upload_status,
+     "path path_b64 upload"},
+    {get, "/v1/sandboxes/{id}/files/find", Action::look, v1::find_files,
+     "path path_b64 name kind depth limit timeout_ms"},
+    {get, "/v1/sandboxes/{id}/files/grep", Action::read, v1::grep_files,
+     "path path_b64 pattern fixed ignore_case include limit timeout_ms"},
+    {get, "/v1/sandboxes/{id}/files/watch", Action::look, v1::watch_files,
+     "path path_b64 recursive", Answer::streams},
+    {get, "/v1/sandboxes/{id}/files/tar", Action::read, v1::read_archive, "path path_b64 all_links",
+     Answer::streams},
+    {put, "/v1/sandboxes/{id}/files/tar", Action::use, v1::write_archive, "path path_b64"},
+    {post, "/v1/sandboxes/{id}/files/batch", Action::use, v1::write_batch, "path path_b64"},
 
     {get, "/v1/sandboxes/{id}/diff", Action::look, v1::diff_sandbox, "path path_b64"},
 

@@ -2,68 +2,30 @@
 //
 // Nothing here follows a link: what a guest has put into its sandbox never decides where a copy of
 // it lands.
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <cstring>
-
 #include "base/ids.h"
 #include "base/text.h"
+#include "cli/archive_pipe.h"
 #include "cli/client.h"
 #include "cli/copy_paths.h"
 #include "cli/format.h"
 #include "cli/output_pipe.h"
+#include "cli/progress.h"
 #include "cli/remote_files.h"
 #include "cli/report.h"
 #include "cli/verbs.h"
 #include "os/file.h"
+#include "os/tar_unpack.h"
 
 namespace atl::cli {
 namespace {
 
-constexpr size_t kDeepest = 64;
-
-// One line that is written over itself, on a terminal, for copies that take a while.
-class Progress final {
- public:
-  explicit Progress(const Context& context)
-      : shown_(isatty(STDERR_FILENO) == 1 && !context.quiet() && !context.json()) {}
-  ~Progress() {
-    if (drawn_) static_cast<void>(os::write_all(STDERR_FILENO, "\r\033[K"));
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void add_bytes(uint64_t count) {
-    bytes_ += count;
-    draw();
-  }
-  void add_file() { ++files_; }
-
-  uint64_t files() const { return files_; }
-  uint64_t bytes() const { return bytes_; }
-
- private:
-  void draw() {
-    const auto now = std::chrono::steady_clock::now();
-    if (!shown_ || now < next_) return;
-    next_ = now + std::chrono::milliseconds(200);
-    drawn_ = true;
-    const auto line = fmt::format("\r\033[K{} files, {}", files_, format_bytes(bytes_));
-    static_cast<void>(os::write_all(STDERR_FILENO, line));
-  }
-
-  bool shown_;
-  bool drawn_ = false;
-  uint64_t files_ = 0;
-  uint64_t bytes_ = 0;
-  std::chrono::steady_clock::time_point next_ =
-      std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
-};
+// From here on it is worth going on where a broken connection left off.
+constexpr uint64_t kLarge = 8 << 20;
 
 class Copier final {
  public:
@@ -81,7 +43,7 @@ class Copier final {
     if (stat(plan.local.c_str(), &info) != 0) return os_error("reading", to_printable(plan.local));
     const std::string remote = place_in(plan.remote, plan.local, into);
     TRY(const auto fd, os::open_at(AT_FDCWD, plan.local, O_RDONLY | O_NONBLOCK));
-    if (S_ISDIR(info.st_mode)) return upload_directory(fd, remote, 0);
+    if (S_ISDIR(info.st_mode)) return upload_directory(fd, remote);
     return upload_file(fd, remote);
   }
 
@@ -108,7 +70,8 @@ class Copier final {
         os::open_at(AT_FDCWD, parent.empty() ? "." : parent, O_PATH | O_DIRECTORY));
     RemoteEntry entry = *there;
     entry.name = name.empty() ? "." : name;
-    return download_entry(here.get(), plan.remote, entry, 0);
+    if (entry.kind == FileKind::file) progress_.expect(entry.size);
+    return download_entry(here.get(), plan.remote, entry);
   }
 
   const Progress& progress() const { return progress_; }
@@ -125,7 +88,7 @@ class Copier final {
   Result<> send(int fd, std::optional<uint64_t> size, const std::string& remote, uint32_t mode) {
     auto sent = files_.upload(fd, size, remote, mode, counter());
     if (!sent) return std::move(sent).error().with("writing " + to_printable(remote));
-    progress_.add_file();
+    progress_.add_files(1);
     return {};
   }
 
@@ -133,7 +96,7 @@ class Copier final {
     auto received = files_.download(remote, fd, counter());
     if (!received && is_output_gone(received.error())) return received;
     if (!received) return std::move(received).error().with("reading " + to_printable(remote));
-    progress_.add_file();
+    progress_.add_files(1);
     return {};
   }
 
@@ -143,41 +106,28 @@ class Copier final {
     // Files of /proc and devices do not know their size.
     const bool sized = S_ISREG(info.st_mode) && info.st_size > 0;
     if (!S_ISREG(info.st_mode)) fcntl(fd.get(), F_SETFL, 0);
-    return send(fd.get(), sized ? std::optional(static_cast<uint64_t>(info.st_size)) : std::nullopt,
-                remote, info.st_mode & 0777);
-  }
-
-  Result<> upload_directory(const Fd& directory, const std::string& remote, size_t depth) {
-    if (depth > kDeepest)
-      return Error(Code::too_large, "directories nest too deeply: " + to_printable(remote));
-    TRY_OK(files_.make_directory(remote));
-    TRY(const auto names, names_in(directory));
-    for (const std::string& name : names) {
-      std::string path = remote;
-      path.append("/").append(name);
-      struct stat info{};
-      if (fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
-      if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) {
-        pass_over(S_ISLNK(info.st_mode) ? "the link" : "the special file", name);
-        continue;
-      }
-      TRY(const auto fd, os::open_at(directory.get(), name, O_RDONLY | O_NOFOLLOW));
-      TRY_OK(S_ISDIR(info.st_mode) ? upload_directory(fd, path, depth + 1) : upload_file(fd, path));
-    }
+    const auto size = static_cast<uint64_t>(info.st_size);
+    if (!sized) return send(fd.get(), std::nullopt, remote, info.st_mode & 0777);
+    progress_.expect(size);
+    if (size < kLarge) return send(fd.get(), size, remote, info.st_mode & 0777);
+    auto sent = files_.upload_in_parts(fd.get(), remote, info, counter());
+    if (!sent) return std::move(sent).error().with("writing " + to_printable(remote));
+    progress_.add_files(1);
     return {};
   }
 
-  static Result<std::vector<std::string>> names_in(const Fd& directory) {
-    TRY(auto own, directory.duplicate());
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(own.get()), &closedir);
-    if (stream == nullptr) return os_error("reading a directory");
-    static_cast<void>(own.release());  // closedir closes it
-    std::vector<std::string> names;
-    while (const dirent* entry = readdir(stream.get())) {
-      const std::string_view name = entry->d_name;
-      if (name != "." && name != "..") names.emplace_back(name);
-    }
-    return names;
+  // One archive, made while it is sent.
+  Result<> upload_directory(const Fd& directory, const std::string& remote) {
+    ArchivePipe pipe;
+    TRY(auto fd, pipe.start(directory, [this](const std::string& path, std::string_view why) {
+      pass_over(why, path);
+    }));
+    auto sent = files_.upload_archive(fd.get(), remote, counter());
+    fd.close();  // whoever still writes to it finds nobody
+    TRY(const auto packed, pipe.finish());
+    if (!sent) return std::move(sent).error().with("writing " + to_printable(remote));
+    progress_.add_files(packed.entries);
+    return {};
   }
 
   // What is there stays as it is until all of the new one has come.
@@ -201,27 +151,27 @@ class Copier final {
     return received;
   }
 
-  Result<> download_directory(int directory, const std::string& local, const std::string& remote,
-                              const RemoteEntry& self, size_t depth) {
-    if (depth > kDeepest)
-      return Error(Code::too_large, "directories nest too deeply: " + to_printable(remote));
+  Result<> download_directory(int directory, const std::string& local, const std::string& remote) {
     if (mkdirat(directory, local.c_str(), 0755) != 0 && errno != EEXIST) {
       return os_error("making", to_printable(local));
     }
     TRY(const auto here, os::open_at(directory, local, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    TRY(const auto entries, files_.list(remote));
-    for (const RemoteEntry& entry : entries)
-      TRY_OK(download_entry(here.get(), remote + "/" + entry.name, entry, depth + 1));
-    if (depth > 0) fchmod(here.get(), self.mode | 0700);
+    os::TarUnpacker unpacker(here.get(), {}, [this](const TarEntry& entry) -> Result<> {
+      if (entry.kind == TarKind::file) progress_.add_files(1);
+      return {};
+    });
+    // Links come as what they are: nothing here ever goes through one.
+    TarReader reader(unpacker, TarLinks::any);
+    auto received = files_.download_archive(remote, reader, counter());
+    if (!received) return std::move(received).error().with("reading " + to_printable(remote));
     return {};
   }
 
   // To the entry's name in the directory `here`.
-  Result<> download_entry(int here, const std::string& remote, const RemoteEntry& entry,
-                          size_t depth) {
+  Result<> download_entry(int here, const std::string& remote, const RemoteEntry& entry) {
     switch (entry.kind) {
       case FileKind::directory:
-        return download_directory(here, entry.name, remote, entry, depth);
+        return download_directory(here, entry.name, remote);
       case FileKind::file:
         return download_file(here, entry.name, remote, entry.mode);
       case FileKind::symlink:
@@ -267,7 +217,9 @@ const Verb kCpVerb{
     .more =
         "Paths in the box are relative to its workspace. `-` is stdin or stdout. A directory goes "
         "with\n"
-        "everything in it; into an existing directory it is copied as a new one below it.",
+        "everything in it; into an existing directory it is copied as a new one below it. A large "
+        "file\n"
+        "goes on where a broken connection left it; started again, a copy into a box does, too.",
     .run = cp};
 
 }  // namespace atl::cli

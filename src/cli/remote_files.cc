@@ -3,14 +3,17 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
+
 #include <boost/asio/io_context.hpp>
 
 #include "base/run_task.h"
 #include "base/text.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
+#include "crypto/hash.h"
 #include "json/describe.h"
-#include "json/write.h"
 #include "os/file.h"
 
 namespace atl::cli {
@@ -31,11 +34,6 @@ Result<RemoteEntry> to_entry(const json::Value& value) {
   }
   entry.mode &= 0777;
   return entry;
-}
-
-bool is_plain_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == name.npos &&
-         name.find('\0') == name.npos;
 }
 
 Task<> send_file(Client& client, net::ClientRequest request, net::RequestBody body, int fd,
@@ -64,9 +62,19 @@ Task<> send_file(Client& client, net::ClientRequest request, net::RequestBody bo
   co_return co_await client.expect_success(*call);
 }
 
-Task<> receive_file(Client& client, net::ClientRequest request, int fd, OnBytes on_bytes) {
+// Where a download stands that may need more than one connection.
+struct Download {
+  uint64_t got = 0;
+  std::string tag;  // of the file that it began with
+};
+
+Task<> receive_file(Client& client, net::ClientRequest request, int fd, Download& download,
+                    OnBytes on_bytes) {
   CO_TRY(const auto call, co_await client.begin(std::move(request)));
   CO_TRY_OK(co_await client.expect_success(*call));
+  if (download.got > 0 && call->head().status != 206)
+    co_return Error(Code::conflict, "the file changed while it was copied");
+  download.tag = call->head().headers.get("ETag");
   std::string buffer(kPiece, '\0');
   for (;;) {
     CO_TRY(const size_t got, co_await call->read_some(buffer.data(), buffer.size()));
@@ -74,9 +82,46 @@ Task<> receive_file(Client& client, net::ClientRequest request, int fd, OnBytes 
     auto written = os::write_all(fd, {buffer.data(), got});
     if (!written && written.error().os_errno() == EPIPE) co_return output_gone();
     if (!written) co_return std::move(written).error();
+    download.got += got;
     on_bytes(got);
   }
 }
+
+Task<> receive_archive(Client& client, net::ClientRequest request, TarReader& reader,
+                       OnBytes on_bytes) {
+  CO_TRY(const auto call, co_await client.begin(std::move(request)));
+  CO_TRY_OK(co_await client.expect_success(*call));
+  std::string buffer(kPiece, '\0');
+  for (;;) {
+    CO_TRY(const size_t got, co_await call->read_some(buffer.data(), buffer.size()));
+    if (got == 0) co_return reader.finish();
+    CO_TRY_OK(reader.put({buffer.data(), got}));
+    on_bytes(got);
+  }
+}
+
+// Whether a connection broke, or whoever answered was about to leave.
+bool is_broken(const Error& error) { return error.code() == Code::unavailable; }
+
+// Between attempts; false when nothing has come for too long.
+class Patience final {
+ public:
+  bool wait(uint64_t progress) {
+    if (progress != last_) attempts_ = 0;
+    last_ = progress;
+    if (++attempts_ > kMostAttempts) return false;
+    std::this_thread::sleep_for(std::min(kFirstPause * (1 << attempts_), kLongestPause));
+    return true;
+  }
+
+ private:
+  static constexpr int kMostAttempts = 10;
+  static constexpr std::chrono::milliseconds kFirstPause{100};
+  static constexpr std::chrono::milliseconds kLongestPause{5000};
+
+  uint64_t last_ = 0;
+  int attempts_ = 0;
+};
 
 }  // namespace
 
@@ -105,28 +150,6 @@ Result<std::optional<RemoteEntry>> RemoteFiles::find(const std::string& path) {
   return std::optional(std::move(entry));
 }
 
-Result<std::vector<RemoteEntry>> RemoteFiles::list(const std::string& path) {
-  TRY(const std::string text, client_.get(target("/list", path)));
-  TRY(const auto answer, parse_answer(text));
-  std::vector<RemoteEntry> entries;
-  for (const json::Value& value : list_at(answer, "entries")) {
-    TRY(auto entry, to_entry(value));
-    if (!is_plain_name(entry.name)) {
-      return Error(Code::permission_denied,
-                   "the sandbox names a file '" + to_printable(entry.name) + "'");
-    }
-    entries.push_back(std::move(entry));
-  }
-  return entries;
-}
-
-Result<> RemoteFiles::make_directory(const std::string& path) {
-  std::string body = is_utf8(path) ? R"({"path":)" : R"({"path_b64":)";
-  json::write_string(body, is_utf8(path) ? path : to_base64(path));
-  TRY_OK(client_.post(sandbox_path(sandbox_, "/files/mkdir"), body + "}"));
-  return {};
-}
-
 Result<> RemoteFiles::upload(int fd, std::optional<uint64_t> size, const std::string& path,
                              uint32_t mode, const OnBytes& on_bytes) {
   auto request = client_.make_request(net::Method::put,
@@ -138,10 +161,77 @@ Result<> RemoteFiles::upload(int fd, std::optional<uint64_t> size, const std::st
   return run_task(client_.loop(), send_file(client_, std::move(request), body, fd, on_bytes));
 }
 
+Result<> RemoteFiles::upload_in_parts(int fd, const std::string& path, const struct stat& info,
+                                      const OnBytes& on_bytes) {
+  const auto size = static_cast<uint64_t>(info.st_size);
+  // The same file to the same place is the same upload, whoever goes on with it.
+  const std::string upload =
+      crypto::sha256_hex(fmt::format("{} {} {} {} {} {}", info.st_dev, info.st_ino, size,
+                                     info.st_mtim.tv_sec, info.st_mtim.tv_nsec, path))
+          .substr(0, 32);
+  uint64_t counted = 0;
+  uint64_t reached = 0;
+  Patience patience;
+  for (;;) {
+    Result<> sent;
+    auto there = client_.get(target("/uploads", path) + "&upload=" + upload);
+    if (there) {
+      TRY(const auto answer, parse_answer(*there));
+      const auto offset = std::min(size, static_cast<uint64_t>(number_at(answer, "offset")));
+      if (lseek(fd, static_cast<off_t>(offset), SEEK_SET) < 0) return os_error("reading the file");
+      if (offset > counted) on_bytes(offset - std::exchange(counted, offset));
+      reached = offset;
+      auto request = client_.make_request(
+          net::Method::put,
+          target("", path) + fmt::format("&mode={:o}&upload={}&offset={}&size={}",
+                                         info.st_mode & 0777, upload, offset, size));
+      request.headers.add("Content-Type", "application/octet-stream");
+      request.timeouts.total.reset();
+      const net::RequestBody body{net::RequestBody::Kind::sized, size - offset};
+      const auto count = [&](uint64_t bytes) {
+        reached += bytes;
+        if (reached > counted) on_bytes(reached - std::exchange(counted, reached));
+      };
+      sent = run_task(client_.loop(), send_file(client_, std::move(request), body, fd, count));
+    } else {
+      sent = std::move(there).error();
+    }
+    if (sent || !is_broken(sent.error()) || reached == 0 || !patience.wait(reached)) return sent;
+  }
+}
+
 Result<> RemoteFiles::download(const std::string& path, int fd, const OnBytes& on_bytes) {
-  auto request = client_.make_request(net::Method::get, target("", path));
+  Download download;
+  Patience patience;
+  for (;;) {
+    auto request = client_.make_request(net::Method::get, target("", path));
+    request.timeouts.total.reset();
+    if (download.got > 0) {
+      request.headers.add("Range", fmt::format("bytes={}-", download.got));
+      request.headers.add("If-Range", download.tag);
+    }
+    auto received =
+        run_task(client_.loop(), receive_file(client_, std::move(request), fd, download, on_bytes));
+    if (received || !is_broken(received.error()) || download.got == 0 || download.tag.empty() ||
+        !patience.wait(download.got)) {
+      return received;
+    }
+  }
+}
+
+Result<> RemoteFiles::upload_archive(int fd, const std::string& path, const OnBytes& on_bytes) {
+  auto request = client_.make_request(net::Method::put, target("/tar", path));
+  request.headers.add("Content-Type", "application/x-tar");
   request.timeouts.total.reset();
-  return run_task(client_.loop(), receive_file(client_, std::move(request), fd, on_bytes));
+  const net::RequestBody body{net::RequestBody::Kind::chunked, 0};
+  return run_task(client_.loop(), send_file(client_, std::move(request), body, fd, on_bytes));
+}
+
+Result<> RemoteFiles::download_archive(const std::string& path, TarReader& reader,
+                                       const OnBytes& on_bytes) {
+  auto request = client_.make_request(net::Method::get, target("/tar", path) + "&all_links=true");
+  request.timeouts.total.reset();
+  return run_task(client_.loop(), receive_archive(client_, std::move(request), reader, on_bytes));
 }
 
 }  // namespace atl::cli

@@ -1,5 +1,7 @@
-// The files of a daemon's sandbox, a file or a directory level at a time.
+// The files of a daemon's sandbox: one file, or a directory with all that is in it.
 #pragma once
+
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <functional>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/tar.h"
 #include "cli/client.h"
 #include "driver/guest.h"
 #include "json/value.h"
@@ -35,14 +38,20 @@ class RemoteFiles final {
 
   // Nullopt when there is nothing of that name.
   Result<std::optional<RemoteEntry>> find(const std::string& path);
-  // Refuses names that would lead out of the directory that they are copied to: a guest chose them.
-  Result<std::vector<RemoteEntry>> list(const std::string& path);
-  Result<> make_directory(const std::string& path);
   // Reads `fd` to its end. A size that is known lets a file that shrinks meanwhile fail instead of
   // arriving cut.
   Result<> upload(int fd, std::optional<uint64_t> size, const std::string& path, uint32_t mode,
                   const OnBytes& on_bytes);
+  // The same for a large file: a connection that breaks is made anew, and what has come stays. Who
+  // starts again with the same file goes on as well.
+  Result<> upload_in_parts(int fd, const std::string& path, const struct stat& info,
+                           const OnBytes& on_bytes);
+  // Goes on where a broken connection left off, as long as the file stays the same.
   Result<> download(const std::string& path, int fd, const OnBytes& on_bytes);
+
+  // A directory as an archive; `fd` gives it, `reader` takes it.
+  Result<> upload_archive(int fd, const std::string& path, const OnBytes& on_bytes);
+  Result<> download_archive(const std::string& path, TarReader& reader, const OnBytes& on_bytes);
 
  private:
   std::string target(std::string_view what, const std::string& path) const;

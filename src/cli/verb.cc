@@ -25,12 +25,12 @@ constexpr Flag kEverywhere[] = {
 };
 
 constexpr const Verb* kVerbs[] = {
-    &kRunVerb,     &kMapVerb,     &kCreateVerb, &kExecVerb,   &kAttachVerb, &kPortVerb,
-    &kPsVerb,      &kInspectVerb, &kLogsVerb,   &kStatsVerb,  &kTraceVerb,  &kTopVerb,
-    &kEventsVerb,  &kCpVerb,      &kDiffVerb,   &kStopVerb,   &kStartVerb,  &kPauseVerb,
-    &kResumeVerb,  &kResizeVerb,  &kRenewVerb,  &kRmVerb,     &kDownVerb,   &kDriversVerb,
-    &kDoctorVerb,  &kKeysVerb,    &kTokenVerb,  &kConfigVerb, &kServeVerb,  &kCompletionVerb,
-    &kVersionVerb,
+    &kRunVerb,    &kMapVerb,     &kCreateVerb,     &kExecVerb,    &kAttachVerb, &kPortVerb,
+    &kPsVerb,     &kInspectVerb, &kLogsVerb,       &kStatsVerb,   &kTraceVerb,  &kTopVerb,
+    &kEventsVerb, &kCpVerb,      &kFindVerb,       &kGrepVerb,    &kWatchVerb,  &kDiffVerb,
+    &kStopVerb,   &kStartVerb,   &kPauseVerb,      &kResumeVerb,  &kResizeVerb, &kRenewVerb,
+    &kRmVerb,     &kDownVerb,    &kDriversVerb,    &kDoctorVerb,  &kKeysVerb,   &kTokenVerb,
+    &kConfigVerb, &kServeVerb,   &kCompletionVerb, &kVersionVerb,
 };
 
 // Flags that every verb takes may also stand before the verb; they are then the verb's first.

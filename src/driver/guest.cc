@@ -24,6 +24,19 @@ Task<std::unique_ptr<Tunnel>> Guest::dial(uint16_t) {
       .with_hint("native, rootless and container drivers have: atoll drivers");
 }
 
+Task<std::unique_ptr<FileWriter>> Guest::resume_write(ResumableWrite) {
+  co_return Error(Code::unsupported, "this driver takes files only whole");
+}
+
+Task<uint64_t> Guest::uploaded(std::string, std::string) {
+  co_return Error(Code::unsupported, "this driver takes files only whole");
+}
+
+Task<std::unique_ptr<FileTool>> Guest::start_tool(ToolRequest) {
+  co_return Error(Code::unsupported, "sandboxes of this driver have no file tools")
+      .with_hint("run find, grep or tar in the sandbox, if it has them");
+}
+
 Task<ExecResult> exec_collect(Guest& guest, ExecRequest request, std::string stdin_bytes,
                               size_t keep, std::function<void(ExecStep)> on_step) {
   if (!stdin_bytes.empty()) request.stdin_mode = StdinMode::open;

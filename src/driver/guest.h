@@ -13,6 +13,7 @@
 
 #include "base/task.h"
 #include "driver/exec.h"
+#include "driver/file_tools.h"
 
 namespace atl {
 
@@ -58,20 +59,6 @@ struct ResumeFrom {
   uint64_t stderr_offset = 0;
 };
 
-enum class FileKind : uint8_t { file, directory, symlink, other };
-BOOST_DESCRIBE_ENUM(FileKind, file, directory, symlink, other)
-
-struct FileInfo {
-  std::string name;  // the last part of its path; bytes, not always UTF-8
-  std::string path;  // as the sandbox sees it
-  FileKind kind = FileKind::file;
-  uint64_t size = 0;
-  uint32_t mode = 0;  // permission bits
-  uint32_t uid = 0, gid = 0;
-  WallTime modified_at{};
-  std::string link_target;  // of a symlink
-};
-
 enum class ChangeKind : uint8_t { added, modified, deleted };
 BOOST_DESCRIBE_ENUM(ChangeKind, added, modified, deleted)
 
@@ -91,6 +78,7 @@ class FileReader {
  public:
   virtual ~FileReader() = default;
   virtual uint64_t size() const = 0;
+  virtual uint64_t version() const { return 0; }  // as in FileInfo
   // Up to `most` bytes from `offset`; empty at the end.
   virtual Task<std::string> read(uint64_t offset, size_t most) = 0;
 };
@@ -101,6 +89,18 @@ class FileWriter {
   virtual ~FileWriter() = default;
   virtual Task<> write(std::string bytes) = 0;
   virtual Task<FileInfo> commit() = 0;
+};
+
+enum class Parents : uint8_t { must_exist, create };
+enum class Recursive : uint8_t { no, yes };
+
+// Where a write that was cut off goes on; see Guest::resume_write.
+struct ResumableWrite {
+  std::string path;
+  uint32_t mode = 0644;
+  Parents parents = Parents::create;
+  std::string upload;   // its name: lower-case letters and digits, at most 64
+  uint64_t offset = 0;  // what is there beyond this is cut off
 };
 
 // A connection to a port of the sandbox.
@@ -116,9 +116,6 @@ class Tunnel {
   // Makes a read() that waits, and every later one, answer Code::cancelled.
   virtual void interrupt() = 0;
 };
-
-enum class Parents : uint8_t { must_exist, create };
-enum class Recursive : uint8_t { no, yes };
 
 // Paths are relative to the workspace, or absolute in the sandbox; links are followed only while
 // they stay inside.
@@ -140,6 +137,12 @@ class Guest {
   virtual Task<std::unique_ptr<FileReader>> open_read(std::string path) = 0;
   virtual Task<std::unique_ptr<FileWriter>> open_write(std::string path, uint32_t mode,
                                                        Parents parents) = 0;
+  // What is written stays beside the file when the writer is dropped, and the next one of the same
+  // upload goes on after it; Code::conflict if the offset lies beyond. Code::unsupported unless a
+  // driver says otherwise, both.
+  virtual Task<std::unique_ptr<FileWriter>> resume_write(ResumableWrite request);
+  // How much of an upload is there.
+  virtual Task<uint64_t> uploaded(std::string path, std::string upload);
   virtual Task<> mkdir(std::string path, Parents parents) = 0;
   virtual Task<> move(std::string from, std::string to) = 0;
   virtual Task<> remove(std::string path, Recursive recursive) = 0;
@@ -153,6 +156,10 @@ class Guest {
   // nothing listens; Code::unsupported where sandboxes have no network of their own, which is what
   // this default says.
   virtual Task<std::unique_ptr<Tunnel>> dial(uint16_t port);
+
+  // Code::unsupported where nothing of ours is inside that could look, which is what this default
+  // says.
+  virtual Task<std::unique_ptr<FileTool>> start_tool(ToolRequest request);
 };
 
 enum class ExecStep : uint8_t { started, output };

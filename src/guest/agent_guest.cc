@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "guest/agent_connection.h"
+#include "guest/agent_tool.h"
 #include "guest/protocol.h"
 
 namespace atl::guest {
@@ -50,6 +51,7 @@ FileInfo to_info(Entry entry) {
   info.gid = entry.gid;
   info.modified_at = to_wall(entry.modified_at_ms);
   info.link_target = std::move(entry.link_target);
+  info.version = entry.version;
   return info;
 }
 
@@ -252,6 +254,7 @@ class AgentFileReader final : public FileReader {
   }
 
   uint64_t size() const override { return opened_.size; }
+  uint64_t version() const override { return opened_.version; }
   Task<std::string> read(uint64_t offset, size_t most) override {
     const auto piece = static_cast<uint32_t>(std::min(most, kDataPiece));
     const std::string body = encode(ReadFile{opened_.handle, offset, piece});
@@ -441,6 +444,37 @@ Task<std::unique_ptr<Tunnel>> AgentGuest::dial(uint16_t port) {
     co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
   CO_TRY(auto error, decode_error(answer.body));
   co_return error;
+}
+
+Task<std::unique_ptr<FileTool>> AgentGuest::start_tool(ToolRequest request) {
+  Tool tool = to_tool(request);
+  tool.credit = kWindow;
+  std::string path = tool.path;
+  std::string body = encode(tool);
+  if (body.size() > kLargestBody) co_return Error(Code::too_large, "the request is too large");
+  CO_TRY(auto agent, co_await connection());
+  std::vector<Fd> none;
+  CO_TRY(auto process,
+         co_await follow(std::move(agent), FrameType::tool, std::move(body), std::move(none)));
+  co_return make_agent_tool(std::move(process), std::move(path));
+}
+
+Task<std::unique_ptr<FileWriter>> AgentGuest::resume_write(ResumableWrite request) {
+  const Path file{std::move(request.path), request.mode, request.parents == Parents::create, 0};
+  const std::string body = encode(ResumeWrite{file, request.upload, request.offset, false});
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY(auto answer, co_await agent->call(FrameType::resume_write, body));
+  CO_TRY(auto opened, decode_opened(answer));
+  co_return std::make_unique<AgentFileWriter>(std::move(agent), opened);
+}
+
+Task<uint64_t> AgentGuest::uploaded(std::string path, std::string upload) {
+  const Path file{std::move(path), 0, false, 0};
+  const std::string body = encode(ResumeWrite{file, std::move(upload), 0, true});
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY(auto answer, co_await agent->call(FrameType::resume_write, body));
+  CO_TRY(auto opened, decode_opened(answer));
+  co_return opened.size;
 }
 
 Task<std::unique_ptr<FileReader>> AgentGuest::open_read(std::string path) {

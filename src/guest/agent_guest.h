@@ -36,6 +36,9 @@ class AgentGuest final : public Guest {
   Task<> remove(std::string path, Recursive recursive) override;
   Task<std::vector<FileChange>> changes(std::string path) override;
   Task<std::unique_ptr<Tunnel>> dial(uint16_t port) override;
+  Task<std::unique_ptr<FileTool>> start_tool(ToolRequest request) override;
+  Task<std::unique_ptr<FileWriter>> resume_write(ResumableWrite request) override;
+  Task<uint64_t> uploaded(std::string path, std::string upload) override;
 
   // Beyond Guest, for drivers.
   Task<> end_processes();

@@ -17,9 +17,9 @@
 
 namespace atl::guest {
 
-constexpr uint32_t kProtocolVersion = 5;
+constexpr uint32_t kProtocolVersion = 6;
 // Whoever speaks an older one is refused: its frames look different.
-constexpr uint32_t kOldestProtocolVersion = 5;
+constexpr uint32_t kOldestProtocolVersion = 6;
 constexpr size_t kFrameHeader = 12;
 constexpr size_t kLargestBody = 1 << 20;
 // How much file or output data one frame carries; well below the largest body.
@@ -55,6 +55,8 @@ enum class FrameType : uint8_t {
   tunnel_write,
   tunnel_finish,
   hand_over,  // a parked sandbox is somebody's: its environment
+  tool,
+  resume_write,
   // agent → host
   ok = 64,
   error,

@@ -15,6 +15,7 @@ void decode_all(std::string_view body) {
   static_cast<void>(decode_hello(body));
   static_cast<void>(decode_hello_ok(body));
   static_cast<void>(decode_exec(body));
+  static_cast<void>(decode_tool(body));
   static_cast<void>(decode_attach(body));
   static_cast<void>(decode_started(body));
   static_cast<void>(decode_output(body));
@@ -32,6 +33,7 @@ void decode_all(std::string_view body) {
   static_cast<void>(decode_diff(body));
   static_cast<void>(decode_diff_page(body));
   static_cast<void>(decode_opened(body));
+  static_cast<void>(decode_resume_write(body));
   static_cast<void>(decode_read(body));
   static_cast<void>(decode_write(body));
   static_cast<void>(decode_handle(body));

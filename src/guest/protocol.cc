@@ -135,6 +135,27 @@ Result<Exec> decode_exec(std::string_view body) {
   return checked(reader, std::move(message));
 }
 
+std::string encode(const Tool& message) {
+  ByteWriter writer;
+  writer.texts(message.argv);
+  writer.text(message.path);
+  writer.u8(message.writes ? 1 : 0);
+  writer.u64(message.timeout_ms);
+  writer.u64(message.credit);
+  return std::move(writer).bytes();
+}
+
+Result<Tool> decode_tool(std::string_view body) {
+  ByteReader reader(body);
+  Tool message;
+  message.argv = reader.texts(kMostArguments);
+  message.path = reader.text();
+  message.writes = reader.u8() != 0;
+  message.timeout_ms = reader.u64();
+  message.credit = reader.u64();
+  return checked(reader, std::move(message));
+}
+
 std::string encode(const Attach& message) {
   ByteWriter writer;
   writer.u64(message.process);
@@ -441,6 +462,7 @@ std::string encode(const std::vector<Entry>& entries) {
     writer.u32(entry.gid);
     writer.i64(entry.modified_at_ms);
     writer.text(entry.link_target);
+    writer.u64(entry.version);
   }
   return std::move(writer).bytes();
 }
@@ -461,6 +483,7 @@ Result<std::vector<Entry>> decode_entries(std::string_view body) {
     entry.gid = reader.u32();
     entry.modified_at_ms = reader.i64();
     entry.link_target = reader.text();
+    entry.version = reader.u64();
     if (kind > static_cast<uint8_t>(EntryKind::other)) return bad("an unknown kind of file");
     entry.kind = static_cast<EntryKind>(kind);
     entries.push_back(std::move(entry));
@@ -527,6 +550,7 @@ std::string encode(const OpenedFile& message) {
   ByteWriter writer;
   writer.u32(message.handle);
   writer.u64(message.size);
+  writer.u64(message.version);
   return std::move(writer).bytes();
 }
 
@@ -535,7 +559,27 @@ Result<OpenedFile> decode_opened(std::string_view body) {
   OpenedFile message;
   message.handle = reader.u32();
   message.size = reader.u64();
+  message.version = reader.u64();
   return checked(reader, message);
+}
+
+std::string encode(const ResumeWrite& message) {
+  ByteWriter writer;
+  writer.text(message.upload);
+  writer.u64(message.offset);
+  writer.u8(message.look ? 1 : 0);
+  writer.raw(encode(message.file));
+  return std::move(writer).bytes();
+}
+
+Result<ResumeWrite> decode_resume_write(std::string_view body) {
+  ByteReader reader(body);
+  ResumeWrite message;
+  message.upload = reader.text();
+  message.offset = reader.u64();
+  message.look = reader.u8() != 0;
+  TRY(message.file, decode_path(reader.raw()));
+  return checked(reader, std::move(message));
 }
 
 std::string encode(const ReadFile& message) {

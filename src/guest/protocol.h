@@ -51,6 +51,18 @@ struct Exec {
 std::string encode(const Exec& message);
 Result<Exec> decode_exec(std::string_view body);
 
+// A file tool: the agent's own program, run like a command inside the sandbox, see agent/tools. It
+// ends with whoever asked for it.
+struct Tool {
+  std::vector<std::string> argv;  // the tool's name and its options
+  std::string path;               // where it looks; opened by the agent
+  bool writes = false;            // takes its stdin, and changes what is there
+  uint64_t timeout_ms = 0;
+  uint64_t credit = 0;  // as in Exec
+};
+std::string encode(const Tool& message);
+Result<Tool> decode_tool(std::string_view body);
+
 struct Attach {
   uint64_t process = 0;
   uint64_t stdout_offset = 0;
@@ -200,6 +212,7 @@ struct Entry {
   uint32_t mode = 0, uid = 0, gid = 0;
   int64_t modified_at_ms = 0;
   std::string link_target;
+  uint64_t version = 0;  // another one whenever the file has changed
 };
 std::string encode(const std::vector<Entry>& entries);
 Result<std::vector<Entry>> decode_entries(std::string_view body);
@@ -235,9 +248,21 @@ Result<DiffPage> decode_diff_page(std::string_view body);
 struct OpenedFile {
   uint32_t handle = 0;
   uint64_t size = 0;
+  uint64_t version = 0;  // as in Entry; of a file that is read
 };
 std::string encode(const OpenedFile& message);
 Result<OpenedFile> decode_opened(std::string_view body);
+
+// A write that survives its connection: what has come stays beside the file, under the name of the
+// upload, until it is committed or removed.
+struct ResumeWrite {
+  Path file;
+  std::string upload;   // lower-case letters and digits
+  uint64_t offset = 0;  // what the host knows to be there; the rest is cut off
+  bool look = false;    // only tell how much is there
+};
+std::string encode(const ResumeWrite& message);
+Result<ResumeWrite> decode_resume_write(std::string_view body);
 
 struct ReadFile {
   uint32_t handle = 0;

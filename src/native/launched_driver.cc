@@ -53,6 +53,9 @@ class LaunchedDriver final : public Driver {
       : executor_(std::move(executor)), launcher_(launcher), options_(std::move(options)) {
     options_.capabilities.direct_stdio = true;
     options_.capabilities.pty = true;
+    // Where users are the host's, so are the watches that each of them may have, and the filter
+    // lets nobody take any.
+    options_.capabilities.watch = options_.capabilities.isolation != Isolation::process;
     options_.capabilities.ports = is_box();
     launcher_.subscribe([this](const EndedEvent& event) { on_event(event); });
     parked_ = ParkedBoxes::create(executor_, system_clock(), is_box() ? options_.most_parked : 0,

@@ -14,6 +14,7 @@ std::vector<Group> all_groups() {
       {"terminals", terminal_behaviours()},
       {"signals and timeouts", signal_behaviours()},
       {"files", file_behaviours()},
+      {"file tools", file_tool_behaviours()},
       {"paths", path_behaviours()},
       {"limits", limit_behaviours()},
       {"isolation", isolation_behaviours()},

@@ -45,6 +45,7 @@ std::span<const Behaviour> stdin_behaviours();
 std::span<const Behaviour> terminal_behaviours();
 std::span<const Behaviour> signal_behaviours();
 std::span<const Behaviour> file_behaviours();
+std::span<const Behaviour> file_tool_behaviours();
 std::span<const Behaviour> path_behaviours();
 std::span<const Behaviour> limit_behaviours();
 std::span<const Behaviour> isolation_behaviours();

@@ -5,8 +5,8 @@
 #include "api/object_writer.h"
 #include "api/parameters.h"
 #include "api/range.h"
+#include "api/v1/file_wire.h"
 #include "api/v1/handlers.h"
-#include "json/path.h"
 
 namespace atl::api::v1 {
 namespace {
@@ -37,51 +37,6 @@ Error invalid(std::string_view field, std::string_view problem) {
       .at_stage("request");
 }
 
-Result<std::string> pick_path(std::string_view field, std::optional<std::string> plain,
-                              std::optional<std::string> encoded) {
-  if (plain.has_value() == encoded.has_value()) {
-    return invalid(field, plain ? "give it either as text or as base64" : "missing");
-  }
-  if (encoded) {
-    auto bytes = from_base64(*encoded);
-    if (!bytes) return invalid(std::string(field) + "_b64", "it is not base64");
-    plain = *std::move(bytes);
-  }
-  TRY_OK(check_path(field, *plain));
-  return *std::move(plain);
-}
-
-Result<uint32_t> read_mode(const net::Query& query) {
-  constexpr uint32_t kDefault = 0644;
-  const auto text = query.find("mode");
-  if (!text) return kDefault;
-  const bool octal = !text->empty() && text->size() <= 5 &&
-                     text->find_first_not_of("01234567") == std::string_view::npos;
-  uint32_t mode = 0;
-  for (const char digit : octal ? *text : std::string_view()) {
-    mode = mode * 8 + static_cast<uint32_t>(digit - '0');
-  }
-  if (!octal || mode > 0777) {
-    return invalid("mode", json::quote(*text) + " is no octal number from 0 to 777")
-        .with_hint("write mode=0755; set-user-id, set-group-id and sticky bits are not given");
-  }
-  return mode;
-}
-
-void append_info(std::string& out, const FileInfo& info) {
-  ObjectWriter object(out);
-  object.bytes("name", info.name);
-  object.bytes("path", info.path);
-  object.member("kind", info.kind);
-  object.member("size", info.size);
-  object.member("mode", fmt::format("{:04o}", info.mode));
-  object.member("uid", info.uid);
-  object.member("gid", info.gid);
-  object.member("modified_at", to_rfc3339(info.modified_at));
-  if (info.kind == FileKind::symlink) object.bytes("link_target", info.link_target);
-  object.close();
-}
-
 Task<> send_range(Call& call, FileReader& reader, ByteRange range) {
   while (range.length > 0) {
     const size_t most = static_cast<size_t>(std::min<uint64_t>(range.length, kPiece));
@@ -107,6 +62,14 @@ Task<> send_unsized(Call& call, FileReader& reader, std::string piece) {
   co_return co_await call.exchange().end();
 }
 
+Task<> tell_unchanged(Call& call, std::string tag) {
+  net::Response response;
+  response.status = 304;
+  response.headers = call.headers({});
+  response.headers.add("ETag", tag);
+  co_return co_await call.answer_with(std::move(response));
+}
+
 Task<> refuse_range(Call& call, uint64_t size) {
   Error error(Code::invalid_argument,
               "Range: it begins after the end of a file of " + std::to_string(size) + " bytes");
@@ -128,15 +91,19 @@ Task<> read_file(Call& call) {
     CO_TRY(auto piece, co_await reader->read(0, kPiece));
     if (!piece.empty()) co_return co_await send_unsized(call, *reader, std::move(piece));
   }
-  // Without validators nobody can know whether If-Range still holds, so such a client gets
-  // everything.
   const auto& asked = call.request().headers;
-  const auto header = asked.contains("If-Range") ? std::nullopt : asked.find("Range");
-  const auto choice = choose_range(header, size);
+  const std::string tag = etag_of(reader->version());
+  if (!tag.empty() && names_tag(asked.get("If-None-Match"), tag))
+    co_return co_await tell_unchanged(call, tag);
+  // Whoever has a part of another version, or of one that we cannot tell, gets everything.
+  const auto condition = asked.find("If-Range");
+  const bool holds = !condition || (!tag.empty() && *condition == tag);
+  const auto choice = choose_range(holds ? asked.find("Range") : std::nullopt, size);
   if (choice.kind == RangeKind::unsatisfiable) co_return co_await refuse_range(call, size);
 
   net::Headers headers = call.headers(kBytes);
   headers.add("Accept-Ranges", "bytes");
+  if (!tag.empty()) headers.add("ETag", tag);
   const ByteRange range = choice.range;
   const bool part = choice.kind == RangeKind::part;
   if (part) {
@@ -151,10 +118,14 @@ Task<> read_file(Call& call) {
 Task<> write_file(Call& call) {
   const auto& query = call.request().query;
   CO_TRY(auto path, read_needed_path(query));
-  CO_TRY(const auto mode, read_mode(query));
+  if (query.contains("upload")) co_return co_await resume_upload(call, std::move(path));
+  CO_TRY(const auto mode, read_mode(query.find("mode")));
   CO_TRY(const auto parents, read_flag(query, "parents"));
+  if (query.contains("offset") || query.contains("size"))
+    co_return invalid("upload", "missing").with_hint("a write in parts has a name: &upload=ID");
   if (call.request().headers.contains("Content-Range")) {
-    co_return invalid("Content-Range", "a file is always written whole");
+    co_return invalid("Content-Range", "a file is always written whole")
+        .with_hint("in parts: ?upload=ID&offset=0&size=BYTES");
   }
   const uint64_t most = call.options().most_upload_bytes;
   const Error too_large(Code::too_large,
@@ -163,8 +134,11 @@ Task<> write_file(Call& call) {
 
   CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
   call.begin_operation(lease, "write_file");
+  const std::string condition(call.request().headers.get("If-Match"));
+  CO_TRY(auto before, co_await find_mismatch(*lease, path, condition));
+  if (!before.empty()) co_return co_await answer_mismatch(call, std::move(before));
   const auto how = parents.value_or(true) ? Parents::create : Parents::must_exist;
-  CO_TRY(const auto writer, co_await lease->open_write(std::move(path), mode, how));
+  CO_TRY(const auto writer, co_await lease->open_write(path, mode, how));
   std::string buffer(kPiece, '\0');
   uint64_t total = 0;
   for (;;) {
@@ -174,10 +148,10 @@ Task<> write_file(Call& call) {
     if (total > most) co_return too_large;
     CO_TRY_OK(co_await writer->write(buffer.substr(0, got)));
   }
+  CO_TRY(auto now, co_await find_mismatch(*lease, path, condition));
+  if (!now.empty()) co_return co_await answer_mismatch(call, std::move(now));
   CO_TRY(const auto info, co_await writer->commit());
-  std::string json;
-  append_info(json, info);
-  co_return co_await call.answer(200, std::move(json));
+  co_return co_await answer_info(call, info);
 }
 
 Task<> delete_file(Call& call) {
@@ -214,9 +188,7 @@ Task<> stat_file(Call& call) {
   CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
   call.begin_operation(lease, "stat_file");
   CO_TRY(const auto info, co_await lease->stat(std::move(path).value_or(".")));
-  std::string json;
-  append_info(json, info);
-  co_return co_await call.answer(200, std::move(json));
+  co_return co_await answer_info(call, info);
 }
 
 Task<> make_directory(Call& call) {

@@ -42,6 +42,19 @@ Task<> make_directory(Call& call);
 Task<> move_file(Call& call);
 Task<> remove_file(Call& call);
 
+// uploads.cc
+Task<> upload_status(Call& call);
+
+// file_tools.cc
+Task<> find_files(Call& call);
+Task<> grep_files(Call& call);
+Task<> watch_files(Call& call);
+
+// archives.cc
+Task<> read_archive(Call& call);
+Task<> write_archive(Call& call);
+Task<> write_batch(Call& call);
+
 // diff.cc
 Task<> diff_sandbox(Call& call);
 

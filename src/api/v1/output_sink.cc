@@ -220,19 +220,6 @@ class Frames final : public OutputSink {
   Truncated truncated_ = Truncated::no;
 };
 
-bool accepts(std::string_view accept, std::string_view type) {
-  while (!accept.empty()) {
-    const size_t comma = accept.find(',');
-    std::string_view range = accept.substr(0, comma);
-    accept.remove_prefix(comma == std::string_view::npos ? accept.size() : comma + 1);
-    range = range.substr(0, range.find(';'));
-    while (range.starts_with(' ')) range.remove_prefix(1);
-    while (range.ends_with(' ')) range.remove_suffix(1);
-    if (net::equals_ignoring_case(range, type)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 void append_start(ObjectWriter& object, const StartFacts& facts, const RequestIds& ids) {
@@ -257,6 +244,19 @@ void append_end(ObjectWriter& object, const StartFacts& facts, const ExitStatus&
   }
   if (run) append_run_facts(object, *run);
   object.member("request_id", ids.request_id);
+}
+
+bool accepts(std::string_view accept, std::string_view type) {
+  while (!accept.empty()) {
+    const size_t comma = accept.find(',');
+    std::string_view range = accept.substr(0, comma);
+    accept.remove_prefix(comma == std::string_view::npos ? accept.size() : comma + 1);
+    range = range.substr(0, range.find(';'));
+    while (range.starts_with(' ')) range.remove_prefix(1);
+    while (range.ends_with(' ')) range.remove_suffix(1);
+    if (net::equals_ignoring_case(range, type)) return true;
+  }
+  return false;
 }
 
 Reply find_reply(const net::Request& request) {

@@ -50,6 +50,9 @@ class OutputSink {
 
 enum class Reply : uint8_t { json, ndjson, frames };
 
+// Whether the field names this type.
+bool accepts(std::string_view accept, std::string_view type);
+
 Reply find_reply(const net::Request& request);
 
 // `call` outlives the sink.
