@@ -242,7 +242,10 @@ class Package(unittest.TestCase):
         self.assertEqual(self.counter_pids(), [])
         self.assertEqual(self.expect("losetup", "-a"), "")
         self.expect("systemctl", "start", "atoll", timeout=120)
-        self.assertEqual(json.loads(self.expect("atoll", "ps", "--json")), [])
+        told = json.loads(self.expect("atoll", "ps", "--json"))
+        self.assertEqual({(box["state"], box["failure"].partition(" (")[0]) for box in told},
+                         {("failed", "it ended while Atoll was away")})
+        self.assertEqual({box["id"] for box in told}, set(self.boxes.values()))
 
     def check_removal(self):
         """With a daemon and a sandbox still there: removal ends both."""
