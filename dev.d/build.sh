@@ -11,7 +11,7 @@ build/release/bin/atoll and build/release/libexec/atoll/{atoll-launcher,atoll-ag
 
 presets: release (default), dev, asan, tsan, fuzz, tidy, gcc
 targets: those of CMake, and the groups tests, tests_unit (…_conformance and so on), headers, fuzzers;
-         package makes the Debian package (deploy/deb), build/PRESET/atoll_VERSION_amd64.deb
+         package makes build/PRESET/atoll_VERSION_amd64.deb and atoll-VERSION-linux-x86_64.tar.gz (deploy)
 TEXT
 }
 

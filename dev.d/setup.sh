@@ -16,7 +16,9 @@ packages_of() {
       echo qemu-system-x86 busybox-static kmod e2fsprogs btrfs-progs procps psmisc git iproute2 libcap2-bin \
         python3 util-linux mount passwd
       ;;
-    package) echo dpkg-dev file ;;
+    # The second line: what container images are made and run with.
+    package) echo dpkg-dev file binutils busybox-static lintian mmdebstrap systemd \
+      podman runc ;;
     lint) echo clang-format-19 clang-tidy-19 ;;
     # The second line: the peers of bench/peers.py.
     bench) echo nginx-light wrk procps curl jq \

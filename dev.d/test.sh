@@ -36,7 +36,7 @@ verb_test() {
   now_us
   local begin=$REPLY
   ensure_packages build test lint || return
-  [[ $mode == quick ]] || ensure_packages vm || return
+  [[ $mode == quick ]] || ensure_packages vm package || return
   export ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1}
   export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
   export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
@@ -59,7 +59,7 @@ test_default() {
   build_step release "${PRODUCTS[@]}" "${TEST_PRODUCTS[@]}" || products=
   if build_step asan tests; then
     suite asan unit "$JOBS"
-    for label in conformance security faults api e2e vm; do
+    for label in conformance security faults api e2e package vm; do
       if [[ $products ]]; then
         suite asan "$label" 1
       elif has_suite "$label"; then
@@ -75,8 +75,8 @@ test_default() {
 test_full() {
   local label program
   test_default
-  ensure_packages package && build_step release package
-  for label in faults_full vm_full; do
+  build_step release package
+  for label in faults_full package_full vm_full; do
     suite asan "$label" 1
   done
   if build_step tsan tests_unit; then

@@ -17,6 +17,7 @@
 #include "cli/target.h"
 #include "native/launcher_client.h"
 #include "net/http_server.h"
+#include "os/service_manager.h"
 #include "telemetry/log.h"
 
 namespace atl::app {
@@ -75,16 +76,24 @@ class StopRequest final {
   Ending ending_ = Ending::leave_sandboxes;
 };
 
+Result<std::unique_ptr<native::LauncherClient>> find_launcher(asio::io_context& loop,
+                                                              const StateDirectory& state,
+                                                              const DaemonUser& user,
+                                                              const std::string& service) {
+  if (!service.empty()) return native::LauncherClient::served(loop.get_executor(), service);
+  TRY(auto libexec, find_libexec());
+  return native::LauncherClient::kept(loop.get_executor(), {.run_directory = state.file("run"),
+                                                            .libexec = std::move(libexec),
+                                                            .uid = user.uid,
+                                                            .gid = user.gid});
+}
+
 // The launcher keeps the rights that this process gives up, so it has to be there before.
 Result<std::unique_ptr<native::LauncherClient>> start_launcher(asio::io_context& loop,
                                                                const StateDirectory& state,
                                                                const DaemonUser& user,
-                                                               std::string libexec) {
-  TRY(auto launcher,
-      native::LauncherClient::kept(loop.get_executor(), {.run_directory = state.file("run"),
-                                                         .libexec = std::move(libexec),
-                                                         .uid = user.uid,
-                                                         .gid = user.gid}));
+                                                               const std::string& service) {
+  TRY(auto launcher, find_launcher(loop, state, user, service));
   auto greeted = run_task(loop, launcher->hello());
   if (!greeted) return std::move(greeted).error().with("starting the launcher");
   return launcher;
@@ -115,6 +124,24 @@ void tell_ready(const ListenAddress& listen, const StateDirectory& state, const 
   }
 }
 
+// The key itself stays out of logs.
+void tell_first_steps(const ListenAddress& listen, const StateDirectory& state) {
+  const std::string here = "atoll run --state " + state.path() + " -- echo hello";
+  if (listen.address.empty()) {
+    log_info("this is the first start; try it with: " + here);
+    return;
+  }
+  log_info("this is the first start; the API's key is in the file admin.key",
+           {{"try", here},
+            {"over_http", "export ATOLL_URL=" + url_of(listen) + " ATOLL_API_KEY=$(cat " +
+                              state.file(cli::kKeyFileName) + ")"}});
+}
+
+// One that does not hear it will say so itself, when its patience is at an end.
+void tell_service_manager(std::string_view what) {
+  if (auto told = os::tell_service_manager(what); !told) log_warn(told.error().message());
+}
+
 // Also lets what was told to stop come to its end while everything that it uses is still there.
 Result<> stop_daemon(asio::io_context& loop, Daemon& daemon, Ending ending) {
   auto stopped = run_task(loop, daemon.stop(ending));
@@ -134,7 +161,7 @@ Result<> serve(cli::ServeOptions options) {
   OtlpTarget otlp{std::move(options.otlp_url), std::move(options.otlp_headers)};
   TRY_OK(check_otlp_target(otlp));
   TRY(const DaemonUser user, find_daemon_user(options.user));
-  TRY(auto libexec, find_libexec());
+  if (options.launcher.empty()) TRY_OK(find_libexec());
   TRY_OK(check_first_start(listen, options.state_directory));
   for (const auto& origin : options.origins) TRY_OK(api::check_origin(origin));
   const auto others =
@@ -143,18 +170,18 @@ Result<> serve(cli::ServeOptions options) {
 
   asio::io_context loop(1);
   StopRequest stop(loop);
-  TRY(const auto launcher, start_launcher(loop, state, user, std::move(libexec)));
+  TRY(const auto launcher, start_launcher(loop, state, user, options.launcher));
   if (user.uid == 0) {
     log_warn(
         "running as root; make a user for the daemon: useradd --system --no-create-home atoll");
   }
   TRY_OK(become(user));
 
-  TRY(std::string key, state.admin_key());
+  TRY(AdminKey key, state.admin_key());
   TRY(const auto daemon,
       Daemon::create(loop.get_executor(), *launcher,
                      {.database = state.file("atoll.db"),
-                      .admin_key = std::move(key),
+                      .admin_key = std::move(key.text),
                       .socket = state.file(cli::kSocketName),
                       .address = listen.address,
                       .port = listen.port,
@@ -176,8 +203,11 @@ Result<> serve(cli::ServeOptions options) {
   }
   listen.port = daemon->port();
   tell_ready(listen, state, user);
+  if (key.is_new) tell_first_steps(listen, state);
+  tell_service_manager("READY=1");
 
   TRY(const Ending ending, run_task(loop, stop.wait()));
+  tell_service_manager("STOPPING=1");
   TRY_OK(stop_daemon(loop, *daemon, ending));
   log_info("stopped", {{"sandboxes", ending == Ending::end_sandboxes ? "ended" : "left running"}});
   return {};

@@ -110,18 +110,18 @@ Result<StateDirectory> StateDirectory::open(const std::string& path, const Daemo
   return StateDirectory(real.get(), std::move(directory), std::move(lock));
 }
 
-Result<std::string> StateDirectory::admin_key() const {
+Result<AdminKey> StateDirectory::admin_key() const {
   const std::string name(cli::kKeyFileName);
   auto text = os::read_file(directory_.get(), name, kLargestKey);
   if (text) {
     while (!text->empty() && (text->back() == '\n' || text->back() == ' ')) text->pop_back();
-    if (!text->empty()) return *text;
+    if (!text->empty()) return AdminKey{*std::move(text)};
   } else if (text.error().code() != Code::not_found) {
     return std::move(text).error().with("the admin key");
   }
   std::string key = crypto::make_api_key();
   TRY_OK(os::replace_file(directory_.get(), name, key + "\n", 0600));
-  return key;
+  return AdminKey{std::move(key), true};
 }
 
 }  // namespace atl::app

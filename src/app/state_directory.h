@@ -19,6 +19,11 @@
 
 namespace atl::app {
 
+struct AdminKey {
+  std::string text;
+  bool is_new = false;  // made just now: nobody has seen it yet
+};
+
 class StateDirectory final {
  public:
   // Whether other users of the host may pass through it on their way to the socket.
@@ -33,7 +38,7 @@ class StateDirectory final {
   std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
 
   // What admin.key holds; made, with a new key, if there is none.
-  Result<std::string> admin_key() const;
+  Result<AdminKey> admin_key() const;
 
  private:
   StateDirectory(std::string path, Fd directory, Fd lock)

@@ -93,8 +93,10 @@ TEST_F(StateDirectoryTest, TheFirstKeyIsMadeOnceAndOnlyForItsOwner) {
   const auto again = state->admin_key();
 
   ASSERT_TRUE(first && again);
-  EXPECT_THAT(*first, StartsWith("atk_"));
-  EXPECT_EQ(*first, *again);
+  EXPECT_THAT(first->text, StartsWith("atk_"));
+  EXPECT_EQ(first->text, again->text);
+  EXPECT_TRUE(first->is_new);
+  EXPECT_FALSE(again->is_new);
   EXPECT_EQ(mode_of(state->file("admin.key")), 0600u);
 }
 

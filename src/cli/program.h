@@ -20,6 +20,7 @@ struct ServeOptions {
   std::string listen;  // "HOST:PORT"; "none" = the Unix socket only
   std::string state_directory;
   std::string user;             // "" = `atoll` if there is such a user
+  std::string launcher;         // the socket of one that runs as a service; "" = our own
   size_t most_parked = 64;      // sandboxes of a kind that are made ahead
   bool local_users = false;     // everybody on this host may use the socket, each as a tenant
   size_t requests_per_s = 500;  // of each key; 0 = no limit

@@ -22,6 +22,7 @@ constexpr Flag kFlags[] = {
     {"listen", 0, "HOST:PORT",
      "where to serve the API; none = the Unix socket only (127.0.0.1:7070)"},
     {"user", 0, "NAME", "started as root: the user to become (atoll, if there is one)"},
+    {"launcher", 0, "SOCKET", "a launcher that runs as a service; none is started then"},
     {"local-users", 0, "",
      "every user of this host may use the Unix socket, each with sandboxes of their own"},
     {"rate", 0, "N", "requests per second of each key, admins' aside; 0 = no limit (500)"},
@@ -61,6 +62,7 @@ Result<int> serve(Context& context) {
   ServeOptions options;
   options.listen = args.find("listen").value_or("127.0.0.1:7070");
   options.user = args.find("user").value_or("");
+  options.launcher = args.find("launcher").value_or("");
   TRY_OK(read_number(args, "parked", 0, kMostParked, options.most_parked));
   TRY_OK(read_number(args, "most-sandboxes", 1, kMostSandboxes, options.most_sandboxes));
   TRY_OK(read_number(args, "rate", 0, kMostRequests, options.requests_per_s));

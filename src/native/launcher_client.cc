@@ -116,7 +116,9 @@ struct LauncherClient::Impl : std::enable_shared_from_this<LauncherClient::Impl>
   gid_t gid = 0;
   Fd run_directory;
   std::string run_path;
-  pid_t launcher = 0;  // embedded: our child
+  std::string socket_name = kLauncherSocket;
+  bool is_served = false;  // others start it
+  pid_t launcher = 0;      // embedded: our child
   std::chrono::steady_clock::time_point keeper_started;
 
   std::shared_ptr<asio::posix::stream_descriptor> socket;  // shared with its read loop
@@ -154,6 +156,19 @@ Result<std::unique_ptr<LauncherClient>> LauncherClient::kept(asio::any_io_execut
   impl->gid = options.gid;
   TRY(impl->run_directory, os::open_at(AT_FDCWD, options.run_directory, O_RDONLY | O_DIRECTORY));
   impl->run_path = std::move(options.run_directory);
+  return std::unique_ptr<LauncherClient>(new LauncherClient(std::move(impl)));
+}
+
+Result<std::unique_ptr<LauncherClient>> LauncherClient::served(asio::any_io_executor executor,
+                                                               const std::string& socket) {
+  auto impl = std::make_shared<Impl>(std::move(executor));
+  const size_t slash = socket.rfind('/');
+  if (slash == std::string::npos || slash + 1 == socket.size())
+    return Error(Code::invalid_argument, "the launcher's socket needs a whole path");
+  impl->is_served = true;
+  impl->socket_name = socket.substr(slash + 1);
+  impl->run_path = socket.substr(0, slash + 1);
+  TRY(impl->run_directory, os::open_at(AT_FDCWD, impl->run_path, O_RDONLY | O_DIRECTORY));
   return std::unique_ptr<LauncherClient>(new LauncherClient(std::move(impl)));
 }
 
@@ -221,8 +236,10 @@ Result<Fd> LauncherClient::Impl::connect_or_start() {
                        {run_directory.get(), ends.second.get()}, is_silent ? nobody.get() : 2));
     return std::move(ends.first);
   }
-  auto there = os::connect_at(run_directory.get(), kLauncherSocket, os::SocketKind::packets);
+  auto there = os::connect_at(run_directory.get(), socket_name, os::SocketKind::packets);
   if (there) return there;
+  if (is_served)
+    return std::move(there).error().with_hint("systemctl status atoll-launcher.socket tells more");
   const int number = there.error().os_errno();
   if (number != ENOENT && number != ECONNREFUSED) return there;
   // A keeper that is there already has the lock, and then this is a no-op; yet no reason to try at
@@ -231,7 +248,7 @@ Result<Fd> LauncherClient::Impl::connect_or_start() {
   if (moment - keeper_started < kStartPause) return there;
   keeper_started = moment;
   TRY_OK(start_keeper());
-  return os::connect_at(run_directory.get(), kLauncherSocket, os::SocketKind::packets);
+  return os::connect_at(run_directory.get(), socket_name, os::SocketKind::packets);
 }
 
 void LauncherClient::Impl::use(Fd fd) {

@@ -35,11 +35,14 @@ struct EmbeddedLauncher {
 
 class LauncherClient final {
  public:
-  // Neither connects yet; both fail only when the directory or the programs cannot be used.
+  // None connects yet; all fail only when the directory or the programs cannot be used.
   static Result<std::unique_ptr<LauncherClient>> kept(asio::any_io_executor executor,
                                                       KeptLauncher options);
   static Result<std::unique_ptr<LauncherClient>> embedded(asio::any_io_executor executor,
                                                           EmbeddedLauncher options);
+  // One that a service of the host keeps, by its socket; it is never started from here.
+  static Result<std::unique_ptr<LauncherClient>> served(asio::any_io_executor executor,
+                                                        const std::string& socket);
   ~LauncherClient();
 
   // True for a launcher whose sandboxes end with this process.

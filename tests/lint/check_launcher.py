@@ -13,7 +13,7 @@ import sys
 
 from sources import ROOT, report
 
-MOST_LINES = 6000
+MOST_LINES = 6200
 BUILT = ROOT / "build/release/src/native/launcher/atoll-launcher.map"
 IN_ARCHIVE = re.compile(r"src/([\w/]+)/lib\w+\.a\((\w+\.cc)\.o\)")
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)

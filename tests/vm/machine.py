@@ -27,7 +27,7 @@ from packages import libraries_of, owners_of
 HERE = pathlib.Path(__file__).resolve().parent
 CACHE = pathlib.Path(os.environ.get("ATOLL_VM_CACHE", HERE.parent.parent / "build/vm"))
 SCRATCH_BYTES = 2 << 30  # sparse; /dev/vdc inside
-BOOT_SECONDS = 120
+BOOT_SECONDS = 180
 FILL_SECONDS = 600
 CGROUPS = ["v2", "v1", "hybrid", "none"]
 
@@ -58,14 +58,19 @@ class Guest:
     """products: a build tree, whose programs are put under /usr/local. bring: files or directories of this host, each
     a path (it is found under the same path inside) or a pair of paths (here, inside); the shared libraries of programs
     among them come along. packages: further Debian packages, which must be installed here. kernel_arguments: a list of
-    words. log: is told what takes a while."""
+    words. init: what its first process becomes, busybox (quick) or systemd. log: is told what takes a while."""
 
-    def __init__(self, products=None, bring=(), packages=(), cgroups="v2", kernel_arguments=(), memory_mib=1536, cpus=2,
+    def __init__(self, products=None, bring=(), packages=(), cgroups="v2", kernel_arguments=(), memory_mib=1536, cpus=2, init="busybox",
                  accelerator="tcg,thread=multi", log=lambda text: None):
         self.files = dict(here_and_inside(item) for item in bring)
         if products:
             self.files.update(product_files(pathlib.Path(products)))
         self.packages, self.cgroups, self.kernel_arguments = list(packages), cgroups, list(kernel_arguments)
+        self.init = init
+        if init == "systemd":
+            self.packages += ["systemd"]
+            # There is no udev that would tell of the devices that it would wait for.
+            self.kernel_arguments += ["fstab=no", "systemd.gpt_auto=0", "systemd.getty_auto=0"]
         self.memory_mib, self.cpus, self.accelerator, self.log = memory_mib, cpus, accelerator, log
         self.process = self.port = None
         self.buffer = b""
@@ -80,7 +85,7 @@ class Guest:
             with tempfile.TemporaryFile(dir=CACHE) as payload, tempfile.TemporaryFile(dir=CACHE) as scratch:
                 self.write_payload(payload, strays)
                 scratch.truncate(SCRATCH_BYTES)
-                arguments = [*self.kernel_arguments, f"atoll.cgroups={self.cgroups}"]
+                arguments = [*self.kernel_arguments, f"atoll.cgroups={self.cgroups}", f"atoll.init={self.init}"]
                 self.start(image, "run", arguments, [payload, scratch], "snapshot=on")
             self.deadline = begin + BOOT_SECONDS
             first = self.receive()
@@ -155,6 +160,9 @@ class Guest:
         root.directory("/usr/lib/atoll-guest")
         root.file("/usr/lib/atoll-guest/start", (HERE / "start.sh").read_bytes(), 0o755)
         root.file("/usr/lib/atoll-guest/agent.py", (HERE / "agent.py").read_bytes())
+        if self.init == "systemd":
+            root.file("/etc/systemd/system/atoll-guest.service", (HERE / "agent.service").read_bytes())
+            root.link("/etc/systemd/system/multi-user.target.wants/atoll-guest.service", "../atoll-guest.service")
         for library in strays:
             root.copy(os.path.realpath(library), library)
         for inside, here in self.files.items():

@@ -6,6 +6,10 @@ export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 STRICT=nosuid,nodev,noexec
 
 mount -t proc -o $STRICT proc /proc
+# It mounts everything itself, and starts the agent by its unit.
+case " $(cat /proc/cmdline) " in
+  *" atoll.init=systemd "*) exec /usr/lib/systemd/systemd systemd.unit=multi-user.target ;;
+esac
 mount -t sysfs -o $STRICT sysfs /sys
 mkdir -p /dev/pts /dev/shm /dev/mqueue
 mount -t devpts -o nosuid,noexec,gid=5,mode=620,ptmxmode=000 devpts /dev/pts

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "base/ids.h"
 #include "native/agent_places.h"
@@ -100,13 +101,15 @@ Result<> Launcher::watch_signals() {
   sigset_t mask;
   sigemptyset(&mask);
   sigaddset(&mask, SIGCHLD);
-  if (sigprocmask(SIG_BLOCK, &mask, nullptr) != 0) return os_error("blocking SIGCHLD");
+  if (options_.listener) sigaddset(&mask, SIGTERM);
+  if (sigprocmask(SIG_BLOCK, &mask, nullptr) != 0) return os_error("blocking signals");
   signal(SIGPIPE, SIG_IGN);
   signals_ = Fd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) return os_error("making a signalfd");
   return poller_.add(signals_.get(), EPOLLIN, [this](uint32_t) {
     signalfd_siginfo info{};
     while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+      if (info.ssi_signo == SIGTERM) leave();
     }
     // Agents are reaped when their pidfd says so; everything else is collected here.
     siginfo_t ended{};
@@ -168,6 +171,10 @@ Result<> Launcher::take_up(const std::string& id) {
 }
 
 Result<> Launcher::listen() {
+  if (options_.listener) {
+    listener_ = std::move(options_.listener);
+    return accept_from_listener();
+  }
   TRY(listener_,
       os::listen_at(options_.run_directory.get(), kLauncherSocket, os::SocketKind::packets, 0600));
   if (geteuid() == 0 && options_.identity.uid != 0 &&
@@ -175,6 +182,10 @@ Result<> Launcher::listen() {
                options_.identity.gid, 0) != 0) {
     return os_error("handing over the launcher's socket");
   }
+  return accept_from_listener();
+}
+
+Result<> Launcher::accept_from_listener() {
   return poller_.add(listener_.get(), EPOLLIN, [this](uint32_t) {
     auto socket = os::accept_from(listener_);
     if (!socket) return;
@@ -350,7 +361,9 @@ void Launcher::on_agent_ended(const std::string& id) {
     kill_stragglers(id);
     kill_inherited();
   }
-  if (!box.ending) {
+  if (is_leaving_) {
+    tell_all({id, EndCause::death});
+  } else if (!box.ending) {
     log("the agent of " + id + " died");
     tell_all({id, EndCause::death});
   } else if (box.expired) {
@@ -478,8 +491,18 @@ void Launcher::act_on_deadlines() {
   }
 }
 
+void Launcher::leave() {
+  if (std::exchange(is_leaving_, true)) return;
+  poller_.remove(listener_.get());
+  listener_.close();
+  drop_waiting("");
+  for (auto& [id, box] : boxes_) begin_ending(*box);
+}
+
 bool Launcher::is_done() const {
-  if (!boxes_.empty() || !clients_.empty() || !workers_.empty() || making_) return false;
+  if (!boxes_.empty() || !workers_.empty() || making_) return false;
+  if (is_leaving_) return true;
+  if (!clients_.empty()) return false;
   const auto patience = had_client_ ? Micros(kIdlePatience) : Micros(kStartPatience);
   return options_.life == LauncherLife::embedded || now() >= idle_since_ + patience;
 }

@@ -20,7 +20,7 @@
 //
 //   **It can die at any moment.** It keeps no state that is not also in its run directory:
 //
-//     launcher.sock   where the daemon connects (SOCK_SEQPACKET, 0600)
+//     launcher.sock   where the daemon connects (SOCK_SEQPACKET, 0600), unless systemd listens
 //     keeper.lock     held by the keeper, which starts this program again when it dies
 //     box/<id>/       one sandbox: record, agent.sock, work/, tmp/
 //     pool            which loop device the storage pool is on
@@ -65,8 +65,9 @@ enum class LauncherLife : uint8_t {
 struct LauncherOptions {
   LauncherLife life = LauncherLife::kept;
   Fd run_directory;
-  Fd client;   // embedded
-  Fd program;  // the agent's executable
+  Fd client;    // embedded
+  Fd listener;  // in a service: others listen for us, and SIGTERM ends every sandbox
+  Fd program;   // the agent's executable
   Fd pool_program;
   Identity identity;
 };
@@ -104,6 +105,7 @@ class Launcher final {
   void take_up_all();
   Result<> watch_signals();
   Result<> listen();
+  Result<> accept_from_listener();
   void add_client(Fd socket, Identity peer);
   void on_client(Client& client);
   Result<> handle(Client& client, const Packet& packet, std::vector<Fd> descriptors);
@@ -142,6 +144,8 @@ class Launcher final {
   Micros next_deadline() const;
   void act_on_deadlines();
   bool is_done() const;
+  // Takes nobody in any more, ends every sandbox, and is done then.
+  void leave();
 
   LauncherOptions options_;
   os::Poller poller_;
@@ -163,6 +167,7 @@ class Launcher final {
   std::list<Waiting> waiting_;
   Micros idle_since_{0};
   bool had_client_ = false;
+  bool is_leaving_ = false;
 };
 
 }  // namespace atl::native

@@ -2,8 +2,9 @@
 //
 //   atoll-launcher --keep UID GID   keeper and launcher
 //   atoll-launcher --embedded       for the client on descriptor 4; ends with it
+//   atoll-launcher --service        keeper and launcher that systemd has started, see service.h
 //
-// Descriptor 3 is the run directory.
+// Descriptor 3 is the run directory; in a service it becomes that.
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 #include "native/launcher/keeper.h"
 #include "native/launcher/launcher.h"
+#include "native/launcher/service.h"
 #include "os/file.h"
 
 namespace {
@@ -50,8 +52,9 @@ Result<Fd> open_companion(const char* name) {
   return os::open_at(AT_FDCWD, program, O_PATH);
 }
 
-int serve(LauncherLife life, Identity identity) {
+int serve(LauncherLife life, Identity identity, Fd listener = {}) {
   LauncherOptions options;
+  options.listener = std::move(listener);
   options.life = life;
   options.identity = identity;
   auto program = open_companion("atoll-agent");
@@ -74,6 +77,22 @@ int serve_kept(void* identity) {
   return serve(LauncherLife::kept, *static_cast<Identity*>(identity));
 }
 
+int serve_in_service(void* parts) {
+  clearenv();
+  auto& ours = *static_cast<ServiceParts*>(parts);
+  return serve(LauncherLife::kept, ours.identity, std::move(ours.listener));
+}
+
+int keep_in_service(char** argv) {
+  auto parts = take_service_parts();
+  if (!parts) return fail(parts.error());
+  if (dup2(parts->run_directory.get(), kRunDirectory) < 0)
+    return fail(os_error("placing the run directory"));
+  auto kept = keep(KeptFor::service, kRunDirectory, serve_in_service, &*parts);
+  if (!kept) return fail(kept.error());
+  return *kept == KeptUntil::replacement ? fail(replace_service(parts->listener, argv)) : 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -85,12 +104,13 @@ int main(int argc, char** argv) {
     const pid_t detached = fork();
     if (detached != 0) return detached > 0 ? 0 : 125;
     setsid();
-    auto kept = keep(kRunDirectory, serve_kept, &identity);
+    auto kept = keep(KeptFor::daemon, kRunDirectory, serve_kept, &identity);
     return kept ? 0 : fail(kept.error());
   }
   if (argc == 2 && std::strcmp(argv[1], "--embedded") == 0) {
     return serve(LauncherLife::embedded, Identity{getuid(), getgid()});
   }
+  if (argc == 2 && std::strcmp(argv[1], "--service") == 0) return keep_in_service(argv);
   std::fprintf(stderr, "atoll-launcher %s: started by atoll only\n", ATOLL_VERSION);
   return 2;
 }
