@@ -128,7 +128,8 @@ class Canary(unittest.TestCase):
         self.use_keys(box)
 
         shown = [self.tell("GET", path).body.decode() for path in
-                 ("/metrics", f"/v1/sandboxes/{box}", "/v1/sandboxes?tenant=*", "/v1/keys", "/v1/drivers", "/v1/limits")]
+                 ("/metrics", f"/v1/sandboxes/{box}", "/v1/sandboxes?tenant=*", "/v1/keys", "/v1/drivers", "/v1/limits",
+                  "/v1/events?limit=1000", "/v1/traces?limit=100")]
         for what, mark in self.marks.items():
             for text in shown:
                 self.assertNotIn(mark, text, what)

@@ -36,6 +36,7 @@ ROUTES = [
     ("GET", "/v1/sandboxes", "look", "", None, {}),
     ("GET", "/v1/traces", "look", "", None, {}),
     ("GET", "/v1/traces/{trace}", "look", "", None, {}),
+    ("GET", "/v1/events", "look", "", None, {}),
     ("GET", BOX, "look", "", None, {}),
     ("GET", BOX + "/stats", "look", "", None, {}),
     ("GET", BOX + "/processes", "look", "", None, {}),
@@ -285,6 +286,25 @@ class EveryRoute(unittest.TestCase):
                         self.assertEqual(tenant, "acme", caller.name)
                         self.assertNotIn(self.box, answer.body.decode(), caller.name)
 
+    def test_events_tell_only_of_what_one_sees(self):
+        stranger = self.world.make_key("member", "stranger")["key"]
+        for caller in [*self.callers, Caller("a stranger", "member", stranger, False)]:
+            if caller.kind == "nobody":
+                continue
+            for query in ("?limit=1000", f"?sandbox={self.box}"):
+                events, after = [], "0"
+                while True:
+                    page = self.world.tcp("GET", f"/v1/events{query}&after={after}", headers=bearer(caller.key)).json
+                    events += page["events"]
+                    if not page["events"]:
+                        break
+                    after = page["last"]
+                self.assertEqual(self.box in {event["sandbox"] for event in events}, caller.sees, (caller.name, query))
+                if caller.name == "a stranger":
+                    self.assertEqual(events, [])
+                if caller.kind == "token" and caller.sees:
+                    self.assertEqual({event["sandbox"] for event in events}, {self.box})
+
     def test_a_viewer_reads_no_environment(self):
         key = self.world.make_key("viewer")["key"]
         owner = {**bearer(self.owner), "Content-Type": "application/json"}
@@ -294,7 +314,7 @@ class EveryRoute(unittest.TestCase):
         self.addCleanup(self.world.call, "DELETE", f"/v1/sandboxes/{box}")
         self.world.call("POST", f"/v1/sandboxes/{box}/exec", {"argv": ["env"], "env": {"B": "secret-of-env"}}, owner)
         for method, path, _, query, body, headers in ROUTES:
-            target = path.format(id=box, process=1, port=9, key="none") + query
+            target = path.format(id=box, process=1, port=9, key="none", trace="0" * 32) + query
             got = self.world.call(method, target, body, {**headers, **bearer(key)})
             self.assertNotIn(b"secret-of-env", got.body, path)
 
