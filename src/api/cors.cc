@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kTakes =
     "Authorization, Content-Type, Idempotency-Key, Range, X-API-Key, X-Request-Id, traceparent";
 constexpr const char* kShows =
-    "Content-Range, Location, Retry-After, X-Atoll-Process, X-Request-Id, X-Trace-Id";
+    "Content-Range, Location, Retry-After, X-Atoll-Process, X-Request-Id, X-Trace-Id, traceparent";
 constexpr size_t kLongestOrigin = 300;
 
 // "" when the request comes from no page, or from one that was not named.
