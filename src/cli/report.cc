@@ -41,7 +41,7 @@ std::string_view doing_at(std::string_view stage) {
 
 bool has_colour() {
   const char* no = getenv("NO_COLOR");
-  return no == nullptr || *no == '\0';
+  return isatty(STDERR_FILENO) == 1 && (no == nullptr || *no == '\0');
 }
 
 }  // namespace
