@@ -159,6 +159,7 @@ class NativeLauncherService(LauncherService):
         self.service.process.terminate()
         self.assertEqual(self.service.process.wait(timeout=30), 0)
         self.assertEqual(os.listdir(self.service.run), [])
+        self.service.start()  # as systemd does when the daemon connects
 
 
 class Refusals(unittest.TestCase):
