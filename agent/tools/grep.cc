@@ -120,7 +120,7 @@ class Search final {
         ++end_.skipped;
         return {};
       }
-      if (is_first && std::memchr(text.data(), 0, std::min(text.size(), kBinaryProbe)) != nullptr) {
+      if (is_first && std::string_view(text).substr(0, kBinaryProbe).find('\0') != text.npos) {
         ++end_.skipped;
         return {};
       }

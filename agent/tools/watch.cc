@@ -176,8 +176,9 @@ class Watcher final {
   }
 
   void rename(const std::string& from, const std::string& to) {
+    const std::string below = from + "/";
     for (auto& [watch, path] : paths_) {
-      if (path == from || path.starts_with(from + "/")) path = to + path.substr(from.size());
+      if (path == from || path.starts_with(below)) path.replace(0, from.size(), to);
     }
   }
 

@@ -279,7 +279,7 @@ Result<> TarReader::begin_entry(char type, uint64_t size) {
   const bool is_ustar = text_of(block_, kMagic) == "ustar";
   const std::string name(text_of(block_, kName));
   const std::string own = is_ustar && !prefix.empty() ? prefix + "/" + name : name;
-  const std::string path = has_path_ ? std::move(path_) : own;
+  const std::string& path = has_path_ ? path_ : own;
   if (has_size_) size = size_;
 
   TarEntry entry;

@@ -23,7 +23,7 @@ Error invalid(std::string_view field, std::string_view problem) {
 
 // What goes to the tool as one of its arguments.
 Result<std::string> read_text(const net::Query& query, std::string_view name) {
-  const std::string text(query.find(name).value_or(""));
+  std::string text(query.find(name).value_or(""));
   if (text.size() > kLongestPattern || text.find('\0') != std::string::npos)
     return invalid(name, "at most 4,096 bytes, and no NUL");
   return text;

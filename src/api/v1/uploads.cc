@@ -22,7 +22,7 @@ Error invalid(std::string_view field, std::string_view problem) {
 }
 
 Result<std::string> read_upload(const net::Query& query) {
-  const std::string name(query.find("upload").value_or(""));
+  std::string name(query.find("upload").value_or(""));
   const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   if (name.empty() || name.size() > kLongestUpload || !std::ranges::all_of(name, is_plain))
     return invalid("upload", "1 to 64 lower-case letters and digits")
