@@ -66,7 +66,7 @@ def write_report(cases, path):
 
 
 def main():
-    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    sys.path[:0] = [os.path.dirname(os.path.abspath(sys.argv[1])), os.path.dirname(os.path.abspath(__file__))]
     spec = importlib.util.spec_from_file_location("cases", sys.argv[1])
     module = importlib.util.module_from_spec(spec)
     sys.modules["cases"] = module
