@@ -18,7 +18,8 @@ EventLog::EventLog(const asio::any_io_executor& executor, const Clock& clock)
     : executor_(executor), clock_(clock), epoch_(random_name(kEpochLength)) {}
 
 void EventLog::add(const SandboxRecord& record, State from) {
-  kept_.push_back({.number = ++last_,
+  kept_.push_back(std::make_shared<const SandboxEvent>(
+      SandboxEvent{.number = ++last_,
                    .at = clock_.wall(),
                    .tenant = record.tenant,
                    .owner = record.owner,
@@ -28,7 +29,7 @@ void EventLog::add(const SandboxRecord& record, State from) {
                    .from = from,
                    .to = record.state,
                    .is_run = record.lifecycle == Lifecycle::ephemeral,
-                   .reason = needs_words(record.state) ? record.failure : std::string()});
+                   .reason = needs_words(record.state) ? record.failure : std::string()}));
   if (kept_.size() > kMostEvents) kept_.pop_front();
   wake();
 }

@@ -47,7 +47,7 @@ class EventLog final {
   void add(const SandboxRecord& record, State from);
 
   struct Page {
-    std::vector<SandboxEvent> events;
+    std::vector<std::shared_ptr<const SandboxEvent>> events;
     uint64_t lost = 0;  // so many came after the point asked for and are no longer kept
   };
   // The first `most` after number `after`.
@@ -64,7 +64,7 @@ class EventLog final {
   const Clock& clock_;
   std::string epoch_;
   uint64_t last_ = 0;
-  std::deque<SandboxEvent> kept_;
+  std::deque<std::shared_ptr<const SandboxEvent>> kept_;
   std::shared_ptr<Event> next_;  // fires with the next event; null while nobody waits
 };
 

@@ -29,10 +29,10 @@ TEST(EventLog, TellsWhatCameAfterAPoint) {
   EXPECT_EQ(world.log.after(0, 10).events.size(), 2);
   const auto page = world.log.after(1, 10);
   ASSERT_EQ(page.events.size(), 1);
-  EXPECT_EQ(page.events[0].number, 2);
-  EXPECT_EQ(page.events[0].from, State::starting);
-  EXPECT_EQ(page.events[0].to, State::running);
-  EXPECT_EQ(page.events[0].sandbox, "sbx1");
+  EXPECT_EQ(page.events[0]->number, 2);
+  EXPECT_EQ(page.events[0]->from, State::starting);
+  EXPECT_EQ(page.events[0]->to, State::running);
+  EXPECT_EQ(page.events[0]->sandbox, "sbx1");
   EXPECT_EQ(page.lost, 0);
   EXPECT_TRUE(world.log.after(2, 10).events.empty());
   EXPECT_TRUE(world.log.after(UINT64_MAX, 10).events.empty());
@@ -42,8 +42,8 @@ TEST(EventLog, GivesPagesOfTheSizeAskedFor) {
   World world;
   for (int i = 0; i < 5; ++i) world.move(State::running);
 
-  EXPECT_EQ(world.log.after(0, 3).events.back().number, 3);
-  EXPECT_EQ(world.log.after(3, 3).events.back().number, 5);
+  EXPECT_EQ(world.log.after(0, 3).events.back()->number, 3);
+  EXPECT_EQ(world.log.after(3, 3).events.back()->number, 5);
 }
 
 TEST(EventLog, SaysHowManyAreNoLongerKept) {
@@ -52,7 +52,7 @@ TEST(EventLog, SaysHowManyAreNoLongerKept) {
 
   const auto page = world.log.after(2, 1);
   EXPECT_EQ(page.lost, 5);
-  EXPECT_EQ(page.events[0].number, 8);
+  EXPECT_EQ(page.events[0]->number, 8);
   EXPECT_EQ(world.log.after(7, 1).lost, 0);
 }
 
@@ -63,8 +63,8 @@ TEST(EventLog, TellsWhyOnlyWhereItEnded) {
   world.move(State::destroyed);
 
   const auto page = world.log.after(0, 10);
-  EXPECT_EQ(page.events[0].reason, "");
-  EXPECT_EQ(page.events[1].reason, "expired");
+  EXPECT_EQ(page.events[0]->reason, "");
+  EXPECT_EQ(page.events[1]->reason, "expired");
 }
 
 TEST(EventLog, WakesWhoeverWaits) {

@@ -160,11 +160,11 @@ Task<> stream(Call& call, Form form, Start start, Wish wish) {
               reset_of(log, at, std::to_string(page.lost) + " events are no longer kept"));
     }
     for (const auto& event : page.events) {
-      at = event.number;
-      if (!may_see(call.caller(), event) || !wish.wants(event)) continue;
+      at = event->number;
+      if (!may_see(call.caller(), *event) || !wish.wants(*event)) continue;
       std::string json;
-      append_event(json, log, event);
-      out.add(id_of(log, at), "sandbox." + std::string(json::name_of(event.to)), json);
+      append_event(json, log, *event);
+      out.add(id_of(log, at), "sandbox." + std::string(json::name_of(event->to)), json);
     }
     CO_TRY_OK(co_await out.flush());
     if (*is_gone) co_return Error(Code::cancelled, "the client went away");
@@ -191,10 +191,10 @@ Task<> page(Call& call, Start start, Wish wish, size_t limit) {
     if (some.events.empty()) break;
     for (const auto& event : some.events) {
       if (told == limit) break;
-      at = event.number;
-      if (!may_see(call.caller(), event) || !wish.wants(event)) continue;
+      at = event->number;
+      if (!may_see(call.caller(), *event) || !wish.wants(*event)) continue;
       if (list.back() != '[') list += ',';
-      append_event(list, log, event);
+      append_event(list, log, *event);
       ++told;
     }
   }
