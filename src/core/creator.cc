@@ -198,8 +198,8 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
   spec.id = record->id;
   parts_.sandboxes.insert(record);
   caller.trace.note_sandbox(record->id);
-  return Plan{record,       std::move(spec), std::move(route),
-              std::nullopt, was_parked,      std::move(timer)};
+  return Plan{record,     std::move(spec),  std::move(route),        std::nullopt,
+              was_parked, std::move(timer), std::move(request.files)};
 }
 
 void Creator::place(SandboxRecord& record, const DriverSlot& slot) {
@@ -264,19 +264,29 @@ Task<> Creator::make_journalled(Plan& plan, Intent intent) {
   plan.timer.mark(plan.was_parked ? "hand_over" : "create");
   record->handle = *std::move(handle);
 
-  auto committed = co_await commit(plan, intent);
-  if (committed) {
+  auto finished = co_await write_files(plan);
+  if (finished) finished = co_await commit(plan, intent);
+  if (finished) {
     plan.timer.mark("commit");
     co_return Result<>();
   }
-  // What cannot be committed must not exist.
+  // What cannot be filled or committed must not exist.
   auto undone = co_await record->handle->destroy();
   record->handle = nullptr;
   if (!undone) {
     telemetry::log_warn("a sandbox is left over, the sweeper will destroy it",
                         {{"sandbox", record->id}, {"why", undone.error().message()}});
   }
-  co_return std::move(committed).error().at_stage("commit");
+  co_return std::move(finished).error().at_stage("commit");
+}
+
+Task<> Creator::write_files(Plan& plan) {
+  if (plan.files.empty()) co_return Result<>();
+  Guest& guest = plan.record->handle->guest();
+  auto written = co_await atl::write_files(guest, std::move(plan.files));
+  if (!written) co_return std::move(written).error().at_stage("files");
+  plan.timer.mark("files");
+  co_return Result<>();
 }
 
 Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {

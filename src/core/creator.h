@@ -28,6 +28,7 @@ class Creator final {
     std::optional<store::IdempotencyRow> key;
     bool was_parked = false;  // the driver has one ready
     telemetry::StageTimer timer;
+    std::vector<NewFile> files = {};
     std::vector<store::Change> more = {};  // to be written with the record
   };
 
@@ -44,6 +45,7 @@ class Creator final {
   Task<Intent> announce(Plan& plan);
   Task<> make_journalled(Plan& plan, Intent intent);
   Task<std::shared_ptr<Sandbox>> make_on_route(Plan& plan);
+  Task<> write_files(Plan& plan);
   Task<> commit(Plan& plan, Intent intent);
   void place(SandboxRecord& record, const DriverSlot& slot);
   void give_up(Plan& plan, Intent intent, const Error& why);

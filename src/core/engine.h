@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/task.h"
 #include "core/access.h"
+#include "core/preparation.h"
 #include "driver/driver.h"
 #include "telemetry/stages.h"
 
@@ -72,7 +73,9 @@ struct CreateRequest {
   std::vector<HostDirectory> mounts;
   std::optional<HostDirectory> root;  // the root file system; always copied on write
   ExecDefaults defaults;
-  std::string warm;  // of a run: see SandboxSpec
+  std::string warm;                   // of a run: see SandboxSpec
+  std::vector<NewFile> files;         // in it before anybody gets it
+  std::optional<SetupCommand> setup;  // of a run
 };
 
 // The same key with the same request gives the same sandbox, and Code::conflict once that one has

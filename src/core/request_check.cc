@@ -166,6 +166,7 @@ Result<> check_create(const CreateRequest& request, const EngineOptions& options
   }
   if (!request.warm.empty() && request.warm != "python3" && request.warm != "node")
     return invalid("warm", "only python3 and node can wait for a command");
+  TRY_OK(check_files(request.files));
   TRY_OK(check_user(request.defaults.user));
   return check_cwd(request.defaults.cwd);
 }

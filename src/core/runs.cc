@@ -45,6 +45,7 @@ Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec
                          stdin_bytes.empty() && exec.user.empty();
   if (is_simple && exec.warm == Warmth::welcome)
     request.warm = guest::plain_interpreter(exec.argv, request.env, exec.env);
+  auto setup = std::exchange(request.setup, std::nullopt);
   CO_TRY(const auto record, co_await creator_.create_for_run(caller, std::move(request), timer));
   const InUse in_use(record);
   announce_later(record, keep_alive);
@@ -56,7 +57,14 @@ Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec
   };
 
   Result<ExecResult> executed = Error(Code::cancelled, "the run was given up");
-  if (!stop->stopped()) {
+  Result<> ready;
+  if (setup && !stop->stopped()) {
+    ready = co_await set_up(record, *std::move(setup));
+    timer.mark("setup");
+  }
+  if (!ready) {
+    executed = std::move(ready).error();
+  } else if (!stop->stopped()) {
     executed = co_await execute(caller, record, std::move(exec), std::move(stdin_bytes),
                                 std::move(output));
   }
@@ -132,6 +140,16 @@ Error Runs::explain(const SandboxRecord& record, const RunStop& stop, Error erro
         .at_stage("exec");
   }
   return std::move(error).at_stage("exec");
+}
+
+Task<> Runs::set_up(RecordPtr record, SetupCommand setup) {
+  const auto handle = record->handle;
+  const auto* slot = parts_.drivers.find(record->driver);
+  const auto network =
+      slot != nullptr && slot->capabilities ? slot->capabilities->network : NetworkControl::none;
+  auto done = co_await run_setup(handle->guest(), std::move(setup), network);
+  if (!done) co_return std::move(done).error().at_stage("setup");
+  co_return Result<>();
 }
 
 Task<ExecResult> Runs::execute(Caller caller, RecordPtr record, ExecRequest exec,

@@ -47,6 +47,7 @@ class Runs final {
     RecordPtr record;
   };
 
+  Task<> set_up(RecordPtr record, SetupCommand setup);
   Task<ExecResult> execute(Caller caller, RecordPtr record, ExecRequest exec,
                            std::string stdin_bytes, RunOutput output);
   Task<ExecResult> observe(ExecAccount& account, RecordPtr record, ExecRequest exec,

@@ -38,6 +38,7 @@ Asked to_asked(const CreateRequest& request) {
   if (request.root) asked.root = to_asked(*request.root);
   asked.user = request.defaults.user;
   asked.cwd = request.defaults.cwd;
+  asked.files = fingerprint(request.files);
   return asked;
 }
 
@@ -175,6 +176,7 @@ std::string differences(const SandboxRecord& record, const CreateRequest& reques
   note(had.root == has.root, "rootfs");
   note(had.user == has.user, "user");
   note(had.cwd == has.cwd, "cwd");
+  note(had.files == has.files, "files");
   return fields;
 }
 

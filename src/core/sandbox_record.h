@@ -42,12 +42,13 @@ struct Asked {
   std::optional<AskedDirectory> root;
   std::string user;
   std::string cwd;
+  std::string files;  // their fingerprint
 
   ExecDefaults defaults() const { return {user, cwd}; }
 };
 BOOST_DESCRIBE_STRUCT(Asked, (),
                       (driver, profile, user_id, ttl_s, idle_s, labels, env_names, resources,
-                       min_isolation, placement, workspace, mounts, root, user, cwd))
+                       min_isolation, placement, workspace, mounts, root, user, cwd, files))
 
 Asked to_asked(const CreateRequest& request);
 

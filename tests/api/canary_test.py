@@ -51,6 +51,11 @@ class Canary(unittest.TestCase):
         run = {"sandbox": {"driver": DRIVER, "env": {"S": mark("env of a run")}},
                "exec": {"argv": ["cat"], "stdin_b64": base64.b64encode(mark("stdin of a run").encode()).decode()}}
         self.assertEqual(self.tell("POST", "/v1/runs", run).status, 200)
+        code = {"sandbox": {"driver": DRIVER, "files": {"g": mark("a first file")}}, "code": "# " + mark("code") + "\nprint(open('f').read())",
+                "files": {"f": mark("a file beside code")}}
+        self.assertIn(self.marks["a file beside code"], self.tell("POST", "/v1/runs", code).json["stdout"])
+        first = self.daemon.create(driver=DRIVER, name="canary-files", files={"f": mark("a first file of a sandbox")})
+        self.assertIn(self.marks["a first file of a sandbox"], self.daemon.exec(first, "cat", "f")["stdout"])
         batch = {"sandbox": {"driver": DRIVER, "env": {"S": mark("env of a batch")}},
                  "runs": [{"argv": ["cat"], "stdin": mark("stdin of a batch")}]}
         self.assertEqual(self.tell("POST", "/v1/runs:batch", batch).status, 200)
@@ -67,6 +72,9 @@ class Canary(unittest.TestCase):
             {"env": mark("env that is text")},
             {"env": {"BAD=NAME": mark("env with a bad name")}},
             {"env": {"S": mark("env with a NUL") + "\0"}},
+            {"files": {"a": [mark("a file that is a list")]}},
+            {"files": {"a": mark("a file beside a bad one"), "b/": ""}},
+            {"files_b64": {"a": mark("a file that is no base64") + "!"}},
         ]
         for body in wrong:
             answer = self.tell("POST", "/v1/sandboxes", body)

@@ -7,6 +7,7 @@
 #include "api/v1/file_wire.h"
 #include "api/v1/handlers.h"
 #include "base/text.h"
+#include "driver/new_file.h"
 #include "net/event.h"
 
 namespace atl::api::v1 {
@@ -36,14 +37,8 @@ Error invalid(std::string_view field, std::string_view problem) {
       .at_stage("request");
 }
 
-struct BatchFile {
-  std::string path;
-  std::string bytes;
-  uint32_t mode = 0644;
-};
-
-Result<BatchFile> to_file(WireBatchFile wire) {
-  BatchFile file;
+Result<NewFile> to_file(WireBatchFile wire) {
+  NewFile file;
   TRY(file.path, pick_path("entries.path", std::move(wire.path), std::move(wire.path_b64)));
   TRY(file.mode, read_mode(wire.mode));
   if (wire.text.has_value() == wire.b64.has_value())
@@ -59,8 +54,8 @@ Result<BatchFile> to_file(WireBatchFile wire) {
   return file;
 }
 
-Result<std::vector<BatchFile>> to_files(WireBatchWrite& wire) {
-  std::vector<BatchFile> files;
+Result<std::vector<NewFile>> to_files(WireBatchWrite& wire) {
+  std::vector<NewFile> files;
   if (wire.files) {
     for (auto& [path, text] : *wire.files) {
       TRY_OK(check_path("files", path));
@@ -126,12 +121,6 @@ class BatchAnswer final {
   uint64_t written_ = 0;
   uint64_t failed_ = 0;
 };
-
-Task<FileInfo> write_one(Guest& guest, BatchFile file, Parents parents) {
-  CO_TRY(const auto writer, co_await guest.open_write(std::move(file.path), file.mode, parents));
-  CO_TRY_OK(co_await writer->write(std::move(file.bytes)));
-  co_return co_await writer->commit();
-}
 
 // An archive on its way in: fed by one coroutine, while another hears what becomes of it.
 struct Unpacking {
@@ -274,7 +263,7 @@ Task<> write_batch(Call& call) {
   BatchAnswer answer(json);
   for (auto& file : files) {
     const std::string path = file.path;
-    auto info = co_await write_one(*lease, std::move(file), parents);
+    auto info = co_await write_file(*lease, std::move(file), parents);
     if (info) {
       answer.add(*info);
     } else {

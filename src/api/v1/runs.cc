@@ -1,6 +1,7 @@
 // POST /v1/runs: a command in a sandbox of its own, gone with the answer.
 #include "api/body.h"
 #include "api/v1/handlers.h"
+#include "api/v1/language.h"
 #include "api/v1/output_sink.h"
 #include "api/v1/sandbox_wire.h"
 
@@ -9,9 +10,55 @@ namespace {
 
 struct WireRun {
   std::optional<WireCreate> sandbox;
-  WireExec exec;
+  std::optional<WireExec> exec;
+  // Instead of a command, code; and what it needs.
+  std::optional<std::string> code;
+  std::optional<std::string> language;  // python if not told
+  std::optional<std::map<std::string, std::string>> files;
+  std::optional<std::map<std::string, std::string>> files_b64;
+  std::optional<std::vector<std::string>> requirements;
 };
-BOOST_DESCRIBE_STRUCT(WireRun, (), (sandbox, exec))
+BOOST_DESCRIBE_STRUCT(WireRun, (), (sandbox, exec, code, language, files, files_b64, requirements))
+
+Error invalid(std::string_view field, std::string_view problem) {
+  return Error(Code::invalid_argument, std::string(field) + ": " + std::string(problem))
+      .at_stage("request");
+}
+
+// The code as a file of the sandbox, which the language's program runs.
+Result<> add_code(WireRun& wire, WireExec& exec, CreateRequest& request) {
+  if (exec.argv || exec.command) return invalid("code", "give either code or a command in exec");
+  // It is the user's own directory, and would keep the file.
+  if (request.workspace && request.workspace->access == HostAccess::rw) {
+    return invalid("code", "it would be written into " + request.workspace->host_path)
+        .with_hint(
+            "give the workspace with access cow, or run the file that is there by exec.argv");
+  }
+  TRY(const Language* language, find_language(wire.language.value_or("python")));
+  exec.argv = {std::string(language->program), std::string(language->file)};
+  if (!exec.cwd) exec.cwd = request.defaults.cwd;
+  if (!exec.user) exec.user = request.defaults.user;
+  const std::string directory = exec.cwd->empty() ? "" : *exec.cwd + "/";
+  request.files.push_back({directory + std::string(language->file), *std::move(wire.code)});
+  if (!wire.requirements || wire.requirements->empty()) return {};
+  TRY(auto packages, get_packages(*language, *std::move(wire.requirements)));
+  packages.setup.exec.cwd = *exec.cwd;
+  packages.setup.exec.user = *exec.user;
+  request.setup = std::move(packages.setup);
+  if (!exec.env) exec.env.emplace();
+  exec.env->merge(packages.env);
+  return {};
+}
+
+// What goes with code and nothing else.
+Result<> check_without_code(const WireRun& wire) {
+  if (wire.language) return invalid("language", "it is the language of code, and there is none");
+  if (wire.requirements)
+    return invalid("requirements", "they are what code needs, and there is none");
+  if (wire.exec) return {};
+  return invalid("exec", "missing")
+      .with_hint(R"~(say what to run: {"exec":{"argv":["echo","hi"]}} or {"code":"print(42)"})~");
+}
 
 RunFacts facts_of(RunResult& result) {
   return {std::move(result.driver), result.isolation, std::move(result.stages)};
@@ -55,13 +102,17 @@ Result<> check_stdin(const ExecPlan& plan, Reply reply) {
 }  // namespace
 
 Task<> run(Call& call) {
-  CO_TRY(auto wire, co_await read_json<WireRun>(call, kMostExecJson));
-  auto plan = to_plan(std::move(wire.exec));
+  CO_TRY(auto wire, co_await read_json<WireRun>(call, kMostCreateJson));
+  if (!wire.code) CO_TRY_OK(check_without_code(wire));
+  auto request = to_request(std::move(wire.sandbox).value_or(WireCreate{}), call.visitor().seat);
+  if (!request) co_return std::move(request).error().with("sandbox");
+  CO_TRY_OK(add_files(request->files, std::move(wire.files), std::move(wire.files_b64)));
+  auto exec = std::move(wire.exec).value_or(WireExec{});
+  if (wire.code) CO_TRY_OK(add_code(wire, exec, *request));
+  auto plan = to_plan(std::move(exec));
   if (!plan) co_return std::move(plan).error().with("exec");
   const Reply reply = find_reply(call.request());
   CO_TRY_OK(check_stdin(*plan, reply));
-  auto request = to_request(std::move(wire.sandbox).value_or(WireCreate{}), call.visitor().seat);
-  if (!request) co_return std::move(request).error().with("sandbox");
 
   const auto stop = std::make_shared<RunStop>();
   call.exchange().on_closed([stop] { stop->stop(); });

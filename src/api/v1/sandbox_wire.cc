@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "api/object_writer.h"
+#include "base/text.h"
 #include "crypto/hash.h"
 #include "json/path.h"
 #include "os/file.h"
@@ -93,7 +94,24 @@ Result<CreateRequest> to_request(WireCreate wire, Seat seat) {
   request.warm = std::move(wire.warm).value_or("");
   request.defaults.user = std::move(wire.user).value_or("");
   request.defaults.cwd = std::move(wire.cwd).value_or("");
+  TRY_OK(add_files(request.files, std::move(wire.files), std::move(wire.files_b64)));
   return request;
+}
+
+Result<> add_files(std::vector<NewFile>& files,
+                   std::optional<std::map<std::string, std::string>> text,
+                   std::optional<std::map<std::string, std::string>> b64) {
+  if (text) {
+    for (auto& [path, content] : *text) files.push_back({path, std::move(content)});
+  }
+  if (b64) {
+    for (const auto& [path, content] : *b64) {
+      auto bytes = from_base64(content);
+      if (!bytes) return invalid("files_b64", "'" + to_printable(path) + "' is not base64");
+      files.push_back({path, *std::move(bytes)});
+    }
+  }
+  return {};
 }
 
 std::string hash_of(const WireCreate& wire) { return crypto::sha256_hex(json::encode(wire)); }

@@ -38,14 +38,25 @@ struct WireCreate {
   std::optional<std::string> warm;    // python3 or node: one waits for the first command
   std::optional<std::string> user;    // of commands that name none
   std::optional<std::string> cwd;
+  // Files that it has from the beginning, by path: text, and bytes in base64.
+  std::optional<std::map<std::string, std::string>> files;
+  std::optional<std::map<std::string, std::string>> files_b64;
 };
 BOOST_DESCRIBE_STRUCT(WireCreate, (),
                       (driver, profile, name, user_id, ttl_s, idle_s, labels, env, resources,
                        min_isolation, isolation_level, placement, host_dirs, rootfs, warm, user,
-                       cwd))
+                       cwd, files, files_b64))
+
+// Of a request that has files in it.
+inline constexpr size_t kMostCreateJson = size_t{32} << 20;
 
 // Opens the host's directories; from a remote seat those are refused.
 Result<CreateRequest> to_request(WireCreate wire, Seat seat);
+
+// Adds to what is there.
+Result<> add_files(std::vector<NewFile>& files,
+                   std::optional<std::map<std::string, std::string>> text,
+                   std::optional<std::map<std::string, std::string>> b64);
 
 // Of what is asked, not of how it is written: for idempotency keys.
 std::string hash_of(const WireCreate& wire);

@@ -38,7 +38,7 @@ Result<ListFilter> read_filter(const net::Query& query) {
 }  // namespace
 
 Task<> create_sandbox(Call& call) {
-  CO_TRY(auto wire, co_await read_json<WireCreate>(call, kMostJson));
+  CO_TRY(auto wire, co_await read_json<WireCreate>(call, kMostCreateJson));
   std::optional<Idempotency> idempotency;
   if (const auto key = call.request().headers.find("Idempotency-Key")) {
     idempotency = Idempotency{std::string(*key), hash_of(wire)};
@@ -55,7 +55,7 @@ Task<> create_sandbox(Call& call) {
 }
 
 Task<> explain_sandbox(Call& call) {
-  CO_TRY(auto wire, co_await read_json<WireCreate>(call, kMostJson));
+  CO_TRY(auto wire, co_await read_json<WireCreate>(call, kMostCreateJson));
   CO_TRY(auto request, to_request(std::move(wire), call.visitor().seat));
   CO_TRY(const auto explanation, co_await call.engine().explain(std::move(request)));
   std::string json;

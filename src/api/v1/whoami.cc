@@ -3,6 +3,7 @@
 #include "api/v1/batch_limits.h"
 #include "api/v1/exec_wire.h"
 #include "api/v1/handlers.h"
+#include "api/v1/sandbox_wire.h"
 #include "core/request_check.h"
 
 namespace atl::api::v1 {
@@ -46,6 +47,8 @@ Task<> limits(Call& call) {
   object.member("timeout_ms", static_cast<int64_t>(kLongestTimeout.count()));
   object.member("json_bytes", kMostJson);
   object.member("exec_json_bytes", kMostExecJson);
+  object.member("create_json_bytes", kMostCreateJson);
+  object.member("initial_files", kMostInitialFiles);
   object.member("batch_json_bytes", kMostBatchJson);
   object.member("batch_runs", kMostRuns);
   object.member("batch_concurrency", kMostAtOnce);
