@@ -93,6 +93,19 @@ Result<Parent> open_parent(const FileRoots& roots, const std::string& path) {
   return Parent{std::move(*fd), name, path};
 }
 
+// Where it is a directory like any other, nothing but us keeps the workspace in its place.
+Result<> refuse_workspace(const FileRoots& roots, const Parent& parent) {
+  if (roots.start().empty()) return {};
+  const auto workspace = open_located(roots.first(), roots.start(), O_PATH | O_DIRECTORY);
+  struct stat own{}, named{};
+  const bool is_it =
+      workspace && fstat(workspace->get(), &own) == 0 &&
+      fstatat(parent.directory.get(), parent.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+      own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+  if (!is_it) return {};
+  return Error(Code::permission_denied, "the workspace itself stays where it is");
+}
+
 Result<> make_parents(const FileRoots& roots, const std::string& path) {
   TRY(auto located, roots.locate(path));
   if (!located.root->writable) {
@@ -284,6 +297,7 @@ Result<> FileService::move(const guest::Move& request) const {
   const ActAs user(roots_.owner());
   TRY(auto from, open_parent(roots_, request.from));
   TRY(auto to, open_parent(roots_, request.to));
+  TRY_OK(refuse_workspace(roots_, from));
   if (renameat(from.directory.get(), from.name.c_str(), to.directory.get(), to.name.c_str()) != 0) {
     return os_error("moving", to_printable(request.from));
   }
@@ -292,6 +306,7 @@ Result<> FileService::move(const guest::Move& request) const {
 
 Result<> FileService::remove(const guest::Path& request) const {
   TRY(auto parent, open_parent(roots_, request.path));
+  TRY_OK(refuse_workspace(roots_, parent));
   struct stat info{};
   if (fstatat(parent.directory.get(), parent.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
     return explain(os_error("removing it"), request.path);

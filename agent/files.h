@@ -55,6 +55,7 @@ class FileRoots final {
 
   Result<Located> locate(std::string_view path) const;
   const FileRoot& first() const { return roots_.front(); }
+  const std::string& start() const { return start_; }
   const FileOwner& owner() const { return owner_; }
 
  private:

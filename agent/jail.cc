@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/chroot_tree.h"
 #include "base/text.h"
 #include "native/seccomp.h"
 #include "os/file.h"
@@ -95,8 +96,10 @@ Result<Jail> Jail::create(native::AgentConfig config, native::BoxFacts facts) {
   if (facts.boxed != (config.confinement == native::Confinement::box)) {
     return Error(Code::invalid_argument, "launcher and driver do not mean the same sandbox");
   }
-  return facts.boxed ? create_box(std::move(config), std::move(facts))
-                     : create_plain(std::move(config), std::move(facts));
+  if (facts.boxed) return create_box(std::move(config), std::move(facts));
+  return config.confinement == native::Confinement::tree
+             ? create_tree(std::move(config), std::move(facts))
+             : create_plain(std::move(config), std::move(facts));
 }
 
 Result<Jail> Jail::create_plain(native::AgentConfig config, native::BoxFacts facts) {
@@ -117,17 +120,43 @@ Result<Jail> Jail::create_plain(native::AgentConfig config, native::BoxFacts fac
 
   if (jail.config_.confinement == native::Confinement::process) {
     TRY(jail.landlock_, make_landlock(jail.config_));
-    jail.filter_ = native::subprocess_filter();
-    jail.limits_.push_back({RLIMIT_CORE, {0, 0}});
-    const rlim_t files = jail.config_.open_files > 0 ? jail.config_.open_files : kMostOpenFiles;
-    jail.add_limit(RLIMIT_NOFILE, files);
-    jail.drop_capabilities_ = has_capabilities();
+    jail.confine_processes();
   }
-  if (const rlim_t memory = jail.config_.memory_bytes; memory > 0) {
-    // RLIMIT_DATA counts what a process may write to; RLIMIT_AS would also count address space that
-    // is only reserved, which some runtimes take by the gigabyte.
-    jail.limits_.push_back({RLIMIT_DATA, {memory, memory}});
-  }
+  jail.limit_memory();
+  return jail;
+}
+
+void Jail::confine_processes() {
+  filter_ = native::subprocess_filter();
+  limits_.push_back({RLIMIT_CORE, {0, 0}});
+  add_limit(RLIMIT_NOFILE, config_.open_files > 0 ? config_.open_files : kMostOpenFiles);
+  drop_capabilities_ = has_capabilities();
+}
+
+void Jail::limit_memory() {
+  const rlim_t memory = config_.memory_bytes;
+  // RLIMIT_DATA counts what a process may write to; RLIMIT_AS would also count address space that
+  // is only reserved, which some runtimes take by the gigabyte.
+  if (memory > 0) limits_.push_back({RLIMIT_DATA, {memory, memory}});
+}
+
+// The file service looks at the tree from outside, where /proc and /dev are not mounted: what they
+// show of the host is for commands, which are confined, and not for us, who are not.
+Result<Jail> Jail::create_tree(native::AgentConfig config, native::BoxFacts facts) {
+  TRY(auto tree, make_chroot_tree(native::kAgentFirstMount, native::kAgentWorkspace));
+  TRY(auto start, os::open_at(tree.root.get(), "workspace", O_PATH | O_DIRECTORY));
+  FileRoots roots({{"/", native::kAgentWorkspace, true, true}}, "workspace");
+  Jail jail(std::move(config), std::move(facts), std::move(roots), native::kWorkspace, "/tmp");
+  jail.root_ = std::move(tree.root);
+  jail.terminals_ = std::move(tree.terminals);
+  jail.start_ = std::move(start);
+  jail.start_directory_ = jail.start_.get();
+  TRY(jail.landlock_, native::LandlockRules::create());
+  TRY_OK(jail.landlock_->allow(jail.root_.get(), native::FileAccess::read_write));
+  for (const char* path : kDevices)
+    TRY_OK(jail.landlock_->allow_if_present(path, native::FileAccess::device));
+  jail.confine_processes();
+  jail.limit_memory();
   return jail;
 }
 
@@ -226,7 +255,10 @@ Result<Fd> Jail::open_directory(const std::string& path) const {
     return fd;
   }
   TRY(auto located, roots_.locate(path));
-  auto fd = open_located(*located.root, located.relative, O_PATH | O_DIRECTORY);
+  // As the command will see it, which has entered a root.
+  auto fd = config_.confinement == native::Confinement::tree
+                ? os::open_in_root(root_.get(), located.relative, O_PATH | O_DIRECTORY)
+                : open_located(*located.root, located.relative, O_PATH | O_DIRECTORY);
   if (!fd && fd.error().os_errno() == EXDEV) {
     return Error(Code::permission_denied,
                  "working directory '" + to_printable(path) + "' leads out of the workspace");
@@ -256,6 +288,7 @@ void Jail::confine(native::ChildPlan& plan, const User& user) const {
     plan.inherit_descriptors = facts_.without.has(native::Layer::descriptors);
     return;
   }
+  if (config_.confinement == native::Confinement::tree) plan.root = root_.get();
   plan.no_new_privileges = true;
   plan.landlock = landlock_->descriptor();
 }

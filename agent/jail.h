@@ -36,6 +36,8 @@ class Jail final {
   // The environment of a command: ours, the sandbox's, the request's, each over the one before.
   std::map<std::string, std::string> environment(
       const User& user, const std::map<std::string, std::string>& request) const;
+  // Where its terminals are; empty = in our own root.
+  const Fd& terminals() const { return terminals_; }
   // Where a command starts that names no directory.
   int start_directory() const { return start_directory_; }
   // A directory to start in, beneath one of the roots unless nothing is confined.
@@ -54,7 +56,11 @@ class Jail final {
   Jail(native::AgentConfig config, native::BoxFacts facts, FileRoots roots, std::string workspace,
        std::string temporary);
   static Result<Jail> create_plain(native::AgentConfig config, native::BoxFacts facts);
+  static Result<Jail> create_tree(native::AgentConfig config, native::BoxFacts facts);
   static Result<Jail> create_box(native::AgentConfig config, native::BoxFacts facts);
+  // What holds for each command of a sandbox without namespaces.
+  void confine_processes();
+  void limit_memory();
   // Or what we have ourselves, if that is less: nobody can give more.
   void add_limit(int resource, rlim_t value);
 
@@ -62,6 +68,7 @@ class Jail final {
   native::BoxFacts facts_;
   FileRoots roots_;
   Fd root_;
+  Fd terminals_;
   Fd start_;
   int start_directory_ = -1;
   std::vector<ExecGroups::Work> work_;

@@ -124,7 +124,7 @@ Result<guest::Started> ProcessTable::start_at(Connection& connection, uint32_t c
     process->owner = &connection;
   } else if (request.rows > 0) {
     TRY(const auto user, jail_.find_user(request.user));
-    TRY(terminal, open_terminal({request.rows, request.columns}, user.uid));
+    TRY(terminal, open_terminal(jail_.terminals(), {request.rows, request.columns}, user.uid));
     TRY(process->input, terminal.master.duplicate());
     for (int& end : stdio) end = terminal.command.get();
     place.has_terminal = process->has_terminal = process->row.terminal = true;

@@ -11,9 +11,11 @@ constexpr gid_t kKeptGroup = static_cast<gid_t>(-1);
 
 }  // namespace
 
-Result<Terminal> open_terminal(TerminalSize size, uid_t owner) {
+Result<Terminal> open_terminal(const Fd& terminals, TerminalSize size, uid_t owner) {
+  constexpr int kFlags = O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC;
   Terminal terminal;
-  terminal.master = Fd(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+  terminal.master =
+      Fd(terminals ? openat(terminals.get(), "ptmx", kFlags) : open("/dev/ptmx", kFlags));
   if (!terminal.master) {
     return os_error("opening a terminal")
         .with_hint("a sandbox has at most 64 of them, and its root file system needs /dev/ptmx");

@@ -23,8 +23,9 @@ struct Terminal {
   Fd command;  // the command's stdin, stdout and stderr
 };
 
-// `owner` may open it again by its name, as programs do that ask for a password.
-Result<Terminal> open_terminal(TerminalSize size, uid_t owner);
+// From the /dev/pts that is given, or the one of our own root. `owner` may open it again by its
+// name, as programs do that ask for a password.
+Result<Terminal> open_terminal(const Fd& terminals, TerminalSize size, uid_t owner);
 
 // Tells the command, too (SIGWINCH).
 Result<> resize_terminal(const Fd& master, TerminalSize size);

@@ -67,6 +67,7 @@ std::optional<std::string> refusal(const DriverSlot& slot, const RouteWish& wish
   if (wish.root && !can.root_dir) {
     return name + " cannot take a directory of the host as the root file system";
   }
+  if (!wish.root && can.needs_root_dir) return name + " needs a root file system (rootfs)";
   if (names_other_user(wish.user) && !can.users) {
     return name + " cannot run as user " + to_printable(wish.user);
   }

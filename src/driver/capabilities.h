@@ -67,7 +67,8 @@ struct Capabilities {
   bool direct_stdio = false;  // the caller's own descriptors become the process's stdio
   bool own_root = false;  // the sandbox has its own file system root, in which /workspace is real
   bool root_dir = false;  // a directory of the host can be that root
-  bool users = false;     // commands can run as any user of the sandbox, root among them
+  bool needs_root_dir = false;  // and there is no other
+  bool users = false;           // commands can run as any user of the sandbox, root among them
   // How a directory of the host can appear in the sandbox.
   bool host_dir_ro = false;
   bool host_dir_rw = false;
@@ -80,7 +81,7 @@ struct Capabilities {
 BOOST_DESCRIBE_STRUCT(Capabilities, (),
                       (isolation, placement, limits, kill_tree, network, pause, snapshot, fork,
                        resize, dedicated, pty, watch, ports, gpu, direct_stdio, own_root, root_dir,
-                       users, host_dir_ro, host_dir_rw, host_dir_cow, max_lifetime_s,
-                       price_per_hour, typical_start_ms, not_protected))
+                       needs_root_dir, users, host_dir_ro, host_dir_rw, host_dir_cow,
+                       max_lifetime_s, price_per_hour, typical_start_ms, not_protected))
 
 }  // namespace atl

@@ -1,5 +1,6 @@
 #include "drivers/registry.h"
 
+#include "drivers/chroot/chroot_driver.h"
 #include "drivers/local/local_driver.h"
 #include "drivers/native/native_driver.h"
 #include "drivers/rootless/rootless_driver.h"
@@ -15,6 +16,8 @@ std::span<const Entry> all() {
        make_rootless_driver},
       {"subprocess", "a process confined by Landlock, seccomp and rlimits; no root, no image",
        make_subprocess_driver},
+      {"chroot", "as subprocess, in a copy of a root file system that you give",
+       make_chroot_driver},
       {"local", "the host itself, unprotected, at full speed", make_local_driver},
   };
   return kEntries;

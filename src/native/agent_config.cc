@@ -38,7 +38,7 @@ Result<AgentConfig> decode_agent_config(std::string_view bytes) {
   config.parked = reader.u8() == 1;
   config.warm = reader.text();
   const uint32_t mounts = reader.u32();
-  if (mounts > kMostMounts || confinement > static_cast<uint8_t>(Confinement::box)) {
+  if (mounts > kMostMounts || confinement > static_cast<uint8_t>(Confinement::tree)) {
     return Error(Code::invalid_argument, "malformed agent configuration");
   }
   config.confinement = static_cast<Confinement>(confinement);

@@ -20,6 +20,7 @@ enum class Confinement : uint8_t {
   none,
   process,  // Landlock, seccomp and rlimits, applied to each command
   box,      // namespaces and a root of its own, around the agent too: see box_facts.h
+  tree,     // as process, in a copy of a tree of the host, which is the first mount
 };
 
 struct AgentMount {

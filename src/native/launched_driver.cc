@@ -67,7 +67,7 @@ class LaunchedDriver final : public Driver {
   std::string_view name() const override { return options_.name; }
 
   Task<Capabilities> probe() override {
-    if (options_.confinement == Confinement::process) {
+    if (!is_box() && options_.confinement != Confinement::none) {
       auto rules = LandlockRules::create();
       if (!rules) co_return std::move(rules).error();
     }
@@ -198,7 +198,7 @@ class LaunchedDriver final : public Driver {
                           options_.name,
                           static_cast<uint64_t>(spec.expires_at.count()),
                           spec.workspace.has_value(),
-                          static_cast<uint32_t>(spec.mounts.size()),
+                          static_cast<uint32_t>(config.mounts.size()),
                           std::move(box)};
     std::vector<Fd> directories;
     if (spec.root) directories.push_back(std::move(spec.root->directory));
@@ -297,8 +297,10 @@ class LaunchedDriver final : public Driver {
     return box;
   }
 
+  bool is_tree() const { return options_.confinement == Confinement::tree; }
+
   Result<AgentConfig> make_config(const SandboxSpec& spec) const {
-    if (spec.root) {
+    if (spec.root && !is_tree()) {
       return Error(Code::unsupported, "driver " + options_.name + " has no root of its own")
           .with_hint("take a driver that has: --driver native");
     }
@@ -312,6 +314,11 @@ class LaunchedDriver final : public Driver {
     if (spec.workspace) {
       TRY_OK(check_access(*spec.workspace));
       config.workspace_writable = spec.workspace->access == HostAccess::rw;
+    }
+    if (is_tree()) {
+      if (!spec.root)
+        return Error(Code::invalid_argument, "rootfs: " + options_.name + " needs one");
+      config.mounts.push_back({"/", false});
     }
     if (spec.mounts.size() > kMostMounts)
       return Error(Code::invalid_argument, "more than 16 directories");

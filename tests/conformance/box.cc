@@ -71,7 +71,7 @@ Box::Box(test::DriverWorld& world, SandboxSpec spec, Where where) : world_(world
   // A suite that is killed cannot clean up; its sandboxes then do it themselves.
   if (spec.expires_at.count() == 0) spec.expires_at = system_clock().boot() + kLongestCheck;
   id_ = spec.id;
-  sandbox_ = must(world_.run(world_.driver().create(std::move(spec))), where);
+  sandbox_ = must(world_.run(world_.create(std::move(spec))), where);
 }
 
 Box::~Box() {

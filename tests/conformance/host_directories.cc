@@ -52,8 +52,8 @@ template <HostAccess kAccess>
 void access_says_that_it_is_unsupported(DriverWorld& world) {
   Shared shared;
 
-  EXPECT_CODE(Code::unsupported, world.run(world.driver().create(shared.mounted(kAccess))));
-  EXPECT_CODE(Code::unsupported, world.run(world.driver().create(shared.as_workspace(kAccess))));
+  EXPECT_CODE(Code::unsupported, world.run(world.create(shared.mounted(kAccess))));
+  EXPECT_CODE(Code::unsupported, world.run(world.create(shared.as_workspace(kAccess))));
 
   EXPECT_THAT(must(world.run(world.driver().list())), IsEmpty());
 }

@@ -35,7 +35,7 @@ void create_with_a_taken_id_is_refused(DriverWorld& world) {
   SandboxSpec spec;
   spec.id = first.id();
 
-  EXPECT_CODE(Code::already_exists, world.run(world.driver().create(std::move(spec))));
+  EXPECT_CODE(Code::already_exists, world.run(world.create(std::move(spec))));
 
   EXPECT_EQ(first.read("kept"), "mine");
   EXPECT_EQ(first.exec({"true"}).status.exit_code, 0);
@@ -46,7 +46,7 @@ void create_with_a_malformed_id_is_refused(DriverWorld& world) {
     SandboxSpec spec;
     spec.id = id;
 
-    EXPECT_CODE(Code::invalid_argument, world.run(world.driver().create(std::move(spec))));
+    EXPECT_CODE(Code::invalid_argument, world.run(world.create(std::move(spec))));
   }
   EXPECT_THAT(must(world.run(world.driver().list())), IsEmpty());
 }

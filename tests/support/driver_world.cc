@@ -1,5 +1,6 @@
 #include "tests/support/driver_world.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -7,8 +8,10 @@
 #include <cstdio>
 
 #include "drivers/registry.h"
+#include "os/file.h"
 #include "tests/support/host_census.h"
 #include "tests/support/products.h"
+#include "tests/support/root_tree.h"
 
 namespace atl::test {
 namespace {
@@ -26,7 +29,23 @@ Result<std::unique_ptr<DriverWorld>> DriverWorld::open(std::string_view name) {
   std::unique_ptr<DriverWorld> world(new DriverWorld(std::string(name)));
   TRY_OK(world->connect());
   TRY(world->can_, world->run(world->driver_->probe()));
+  if (world->can_.needs_root_dir) {
+    TRY_OK(os::make_directory(AT_FDCWD, world->root_tree(), 0755));
+    TRY_OK(make_root_tree(world->root_tree()));
+  }
   return world;
+}
+
+Task<std::unique_ptr<Sandbox>> DriverWorld::create(SandboxSpec spec) {
+  if (can_.needs_root_dir && !spec.root) {
+    HostDirectory root;
+    CO_TRY(root.directory, os::open_at(AT_FDCWD, root_tree(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    root.host_path = root_tree();
+    root.guest_path = "/";
+    root.access = HostAccess::cow;
+    spec.root = std::move(root);
+  }
+  co_return co_await driver_->create(std::move(spec));
 }
 
 Result<> DriverWorld::connect() {

@@ -27,12 +27,15 @@ class DriverWorld final : public DriverListener {
   ~DriverWorld() override;
 
   Driver& driver() { return *driver_; }
+  // A driver that needs a root file system gets one unless the spec has its own.
+  Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec);
   native::LauncherClient& launcher() { return *launcher_; }
   asio::io_context& loop() { return loop_; }
   // As probed when the world was opened.
   const Capabilities& can() const { return can_; }
   const std::string& root() const { return root_.path(); }
   std::string run_directory() const { return root_ / "run"; }
+  std::string root_tree() const { return root_ / "tree"; }
 
   // Runs a task to its end. A task that takes longer than `most` is given up with
   // Code::deadline_exceeded.

@@ -73,6 +73,8 @@ ATOLL_IN_CHILD bool drop_capabilities(uint64_t kept) {
   for (; kept < 5 && plan.more[kept - 3] >= 0; ++kept) {
     if (dup2(plan.more[kept - 3], static_cast<int>(kept)) < 0) fail_child(plan, ChildStage::stdio);
   }
+  if (plan.root >= 0 && (fchdir(plan.root) != 0 || chroot(".") != 0))
+    fail_child(plan, ChildStage::root);
   if (plan.directory >= 0 && fchdir(plan.directory) != 0) fail_child(plan, ChildStage::directory);
   // By system call: the library's functions would tell every thread of the agent to follow.
   if (plan.change_identity && (syscall(SYS_setgroups, 0, nullptr) != 0 ||
@@ -173,6 +175,8 @@ const char* to_text(ChildStage stage) {
       return "becoming the command's user";
     case ChildStage::stdio:
       return "connecting stdin, stdout and stderr";
+    case ChildStage::root:
+      return "entering the root file system";
     case ChildStage::directory:
       return "entering the working directory";
     case ChildStage::limits:

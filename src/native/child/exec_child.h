@@ -20,6 +20,7 @@ enum class ChildStage : int {
   none,
   cgroup,
   stdio,
+  root,
   directory,
   limits,
   identity,
@@ -45,6 +46,7 @@ struct ChildPlan {
   int stdio[3] = {-1, -1, -1};  // all above 2
   int more[2] = {-1, -1};       // 3 and 4, if there are any; given above 4
   bool has_terminal = false;    // stdio is one, and becomes the session's own
+  int root = -1;                // to enter, or -1
   int directory = -1;
   const ChildLimit* limits = nullptr;
   size_t limit_count = 0;
