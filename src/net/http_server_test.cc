@@ -402,6 +402,56 @@ TEST(HttpServer, GoesOnAfterAWatchThatSawNothing) {
   EXPECT_EQ(world.handler.calls, 3);
 }
 
+// A watch reads on while the next request is waited for: the buffer stays until it is done.
+TEST(HttpServer, GoesOnAfterAWatchOverARequestWithALargeHead) {
+  ServerWorld world;
+  const StreamPtr client = world.connect();
+  const std::string large = "X: " + std::string(20'000, 'x') + "\r\n";
+
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(world.await(client->write_all(get("/held", large))).has_value());
+    const auto answer = world.await(read_until(client.get(), "\r\n\r\nheld"));
+    ASSERT_TRUE(answer.has_value()) << answer.error().message();
+  }
+  EXPECT_EQ(world.handler.calls, 3);
+}
+
+TEST(HttpServer, ReadsOnAfterARequestThatCameWhileItWatched) {
+  ServerWorld world;
+  const StreamPtr client = world.connect();
+  ByteStream* stream = client.get();
+  world.handler.on_wait = [&] {
+    spawn(world.io.get_executor(),
+          stream->write_all(std::string_view("GET /b HTTP/1.1\r\nHost: h\r\n\r\n")));
+  };
+  ASSERT_TRUE(world.await(client->write_all(get("/held"))).has_value());
+  ASSERT_TRUE(world.await(read_until(stream, "hello /b")).has_value());
+
+  ASSERT_TRUE(world.await(client->write_all(get("/c"))).has_value());
+  const auto answer = world.await(read_until(stream, "hello /c"));
+
+  ASSERT_TRUE(answer.has_value()) << answer.error().message();
+  EXPECT_THAT(*answer, StartsWith("HTTP/1.1 200"));
+}
+
+TEST(HttpServer, ReadsABodyWhoseHeadCameWhileItWatched) {
+  ServerWorld world;
+  const StreamPtr client = world.connect();
+  ByteStream* stream = client.get();
+  world.handler.on_wait = [&] {
+    spawn(world.io.get_executor(),
+          stream->write_all(
+              std::string_view("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 7\r\n\r\nfir")));
+  };
+  ASSERT_TRUE(world.await(client->write_all(get("/held"))).has_value());
+  ASSERT_TRUE(world.await(read_until(stream, "\r\n\r\nheld")).has_value());
+
+  ASSERT_TRUE(world.await(client->write_all(std::string_view("st+c"))).has_value());
+  const auto answer = world.await(read_until(stream, "first+c"));
+
+  ASSERT_TRUE(answer.has_value()) << answer.error().message();
+}
+
 TEST(HttpServer, StopsAnAnswerThatNobodyReads) {
   ServerWorld world;
   StreamPtr client = world.connect();

@@ -35,11 +35,11 @@ void Pace::account(TimePoint::duration spent, size_t bytes) {
 
 void MessageReader::consume(size_t count) {
   begin_ += count;
-  if (begin_ == end_) begin_ = end_ = 0;
+  if (begin_ == end_ && !filling_) begin_ = end_ = 0;
 }
 
 void MessageReader::shrink() {
-  if (begin_ != end_ || capacity_ <= kFirstCapacity) return;
+  if (filling_ || begin_ != end_ || capacity_ <= kFirstCapacity) return;
   data_.reset();
   capacity_ = begin_ = end_ = 0;
 }
@@ -61,8 +61,10 @@ void MessageReader::make_room() {
 
 Task<size_t> MessageReader::fill() {
   make_room();
-  CO_TRY(const size_t got, co_await stream_->read_some(data_.get() + end_, capacity_ - end_));
-  end_ += got;
+  filling_ = true;
+  const auto got = co_await stream_->read_some(data_.get() + end_, capacity_ - end_);
+  filling_ = false;
+  if (got) end_ += *got;
   co_return got;
 }
 

@@ -36,9 +36,10 @@ class MessageReader final {
   // What was read and not yet consumed.
   std::string_view pending() const { return {data_.get() + begin_, end_ - begin_}; }
   void consume(size_t count);
-  // Reads once more into the buffer; 0 is the end of the stream.
+  // Reads once more into the buffer; 0 is the end of the stream. One at a time: while it waits the
+  // buffer stays where it is, and what is pending may be looked at and consumed.
   Task<size_t> fill();
-  // Gives back a buffer that a big head made big.
+  // Gives back a buffer that a big head made big, unless something is being read into it.
   void shrink();
 
   BodyDecoder body;
@@ -54,6 +55,7 @@ class MessageReader final {
   size_t capacity_ = 0;
   size_t begin_ = 0;
   size_t end_ = 0;
+  bool filling_ = false;  // the stream holds a pointer to the place behind end_
 };
 
 }  // namespace atl::net

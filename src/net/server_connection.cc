@@ -166,6 +166,12 @@ Task<bool> ServerConnection::read_head() {
   reader_.pace = Pace{};
   reader_.pace.patience = limit.body_patience;
   reader_.pace.bytes_per_second = limit.body_bytes_per_second;
+  // The watch over the request before may still be reading; a body has one reader.
+  if (watching_ && !reader_.body.done()) {
+    stream_->cancel();
+    co_await watch_over_.wait();
+    if (gone_.is_set()) co_return false;
+  }
   co_return true;
 }
 
