@@ -35,7 +35,7 @@ struct Route {
   Traced traced = Traced::always;
 };
 
-// Every route of the API. docs/openapi.yaml describes the same ones; a test compares them.
+// Every route of the API. openapi/operations.yaml describes the same ones; a test compares them.
 std::span<const Route> all_routes();
 
 class Router final {

@@ -93,6 +93,8 @@ constexpr Route kRoutes[] = {
 
     {get, "/v1/drivers", Action::survey, v1::list_drivers, "", Answer::whole, Traced::when_asked},
     {get, "/v1/version", Action::know, v1::version, "", Answer::whole, Traced::when_asked},
+    {get, "/v1/openapi.json", Action::know, v1::describe_api, "", Answer::whole,
+     Traced::when_asked},
     {post, "/v1/shutdown", Action::administer, v1::shut_down},
 
     {get, "/healthz", Action::open, v1::healthz, "", Answer::whole, Traced::when_asked},

@@ -15,8 +15,6 @@ namespace {
 // A key's last use is for people who clean up; a write for each request would be too much for that.
 constexpr std::chrono::minutes kTouchEvery{1};
 constexpr size_t kShortestToken = 32;
-constexpr size_t kLongestLabel = 256;
-constexpr std::chrono::hours kLongestLife{10 * 366 * 24};
 
 int64_t to_ms(const std::optional<WallTime>& time) {
   return time ? time->time_since_epoch().count() : 0;
@@ -36,14 +34,14 @@ bool is_line(std::string_view text) {
 Result<> check_request(const KeyRequest& request) {
   auto named = check_sandbox_name(request.tenant);
   if (!named) return std::move(named).error().with("tenant");
-  if (request.label.size() > kLongestLabel || !is_line(request.label)) {
+  if (request.label.size() > kMostKeyLabel || !is_line(request.label)) {
     return Error(Code::invalid_argument, "label: it is one line of at most 256 bytes");
   }
   if (!request.ttl) return {};
-  if (request.ttl->count() >= 1 && *request.ttl <= kLongestLife) return {};
-  return Error(
-             Code::invalid_argument,
-             "ttl_s: it is from 1 to " + std::to_string(std::chrono::seconds(kLongestLife).count()))
+  if (request.ttl->count() >= 1 && *request.ttl <= kLongestKeyLife) return {};
+  return Error(Code::invalid_argument,
+               "ttl_s: it is from 1 to " +
+                   std::to_string(std::chrono::seconds(kLongestKeyLife).count()))
       .with_hint("leave it out for a key that does not expire");
 }
 

@@ -22,6 +22,8 @@ class Store;
 
 inline constexpr std::string_view kKeyPrefix = "key";  // of ids
 inline constexpr size_t kMostKeys = 10'000;
+inline constexpr size_t kMostKeyLabel = 256;
+inline constexpr std::chrono::seconds kLongestKeyLife = std::chrono::hours(10 * 366 * 24);
 
 struct ApiKey {
   std::string id;

@@ -8,8 +8,6 @@
 namespace atl {
 namespace {
 
-constexpr size_t kMostText = 256;
-
 Error invalid(std::string_view field, std::string_view problem) {
   return Error(Code::invalid_argument, std::string(field) + ": " + std::string(problem));
 }
@@ -106,14 +104,13 @@ Result<> check_ttl(std::chrono::seconds ttl, const EngineOptions& options) {
 }
 
 Result<> check_resources(const Resources& resources) {
-  constexpr double kMostCpu = 1'024;
   if (const auto& cpu = resources.cpu; cpu && !(*cpu > 0 && *cpu <= kMostCpu)) {
     return invalid("resources.cpu", "it is more than 0 and at most 1024 cores");
   }
-  TRY_OK(check_whole("resources.memory_mb", resources.memory_mb, int64_t{16} << 20));
-  TRY_OK(check_whole("resources.pids", resources.pids, int64_t{4} << 20));
-  TRY_OK(check_whole("resources.disk_mb", resources.disk_mb, int64_t{1} << 30));
-  TRY_OK(check_whole("resources.cpu_weight", resources.cpu_weight, 10'000));
+  TRY_OK(check_whole("resources.memory_mb", resources.memory_mb, kMostMemoryMb));
+  TRY_OK(check_whole("resources.pids", resources.pids, kMostPids));
+  TRY_OK(check_whole("resources.disk_mb", resources.disk_mb, kMostDiskMb));
+  TRY_OK(check_whole("resources.cpu_weight", resources.cpu_weight, kMostCpuWeight));
   const bool burstable = resources.sharing.value_or(Sharing::burstable) == Sharing::burstable;
   if (resources.cpu_weight && !burstable) {
     return invalid("resources.cpu_weight", "a weight makes a sandbox burstable, and nothing else");

@@ -7,6 +7,12 @@
 namespace atl {
 
 inline constexpr size_t kMostLabels = 64;
+inline constexpr size_t kMostText = 256;  // bytes of a user, a user id or a label's value
+inline constexpr int64_t kMostCpu = 1'024;
+inline constexpr int64_t kMostMemoryMb = int64_t{16} << 20;
+inline constexpr int64_t kMostPids = int64_t{4} << 20;
+inline constexpr int64_t kMostDiskMb = int64_t{1} << 30;
+inline constexpr int64_t kMostCpuWeight = 10'000;
 inline constexpr size_t kMostEnv = 1'000;
 inline constexpr size_t kMostEnvBytes = 512 * 1024;
 inline constexpr size_t kMostMounts = 32;

@@ -23,6 +23,26 @@ TEST(JsonSchema, ListsNamesAndRanges) {
   EXPECT_EQ(encode(schema<int16_t>()), R"({"type":"integer","minimum":-32768,"maximum":32767})");
 }
 
+struct Named {
+  static constexpr std::string_view kSchema = "Named";
+  std::optional<uint64_t> count;
+};
+BOOST_DESCRIBE_STRUCT(Named, (), (count))
+
+struct Holder {
+  Named one;
+  std::vector<Named> many;
+};
+BOOST_DESCRIBE_STRUCT(Holder, (), (one, many))
+
+TEST(JsonSchema, RefersToWhatHasAName) {
+  EXPECT_EQ(encode(schema<Holder>().at("properties")),
+            R"({"one":{"$ref":"#/components/schemas/Named"},)"
+            R"("many":{"type":"array","items":{"$ref":"#/components/schemas/Named"}}})");
+  EXPECT_EQ(encode(schema<Named>().at("properties")),
+            R"({"count":{"type":"integer","minimum":0}})");
+}
+
 TEST(JsonSchema, DescribesNestedMembers) {
   const Value spec = schema<sample::Spec>();
 

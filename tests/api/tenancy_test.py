@@ -30,6 +30,7 @@ ROUTES = [
     ("GET", "/readyz", "open", "", None, {}),
     ("GET", "/metrics", "measure", "", None, {}),
     ("GET", "/v1/version", "know", "", None, {}),
+    ("GET", "/v1/openapi.json", "know", "", None, {}),
     ("GET", "/v1/whoami", "know", "", None, {}),
     ("GET", "/v1/limits", "know", "", None, {}),
     ("GET", "/v1/drivers", "survey", "", None, {}),

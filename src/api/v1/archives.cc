@@ -3,6 +3,7 @@
 
 #include "api/body.h"
 #include "api/object_writer.h"
+#include "api/openapi/requests.h"
 #include "api/parameters.h"
 #include "api/v1/file_wire.h"
 #include "api/v1/handlers.h"
@@ -19,6 +20,7 @@ constexpr size_t kMostBatchFiles = 10'000;
 constexpr std::string_view kTar = "application/x-tar";
 
 struct WireBatchFile {
+  static constexpr std::string_view kSchema = "FileToWrite";
   std::optional<std::string> path, path_b64;
   std::optional<std::string> text, b64;
   std::optional<std::string> mode;
@@ -26,11 +28,25 @@ struct WireBatchFile {
 BOOST_DESCRIBE_STRUCT(WireBatchFile, (), (path, path_b64, text, b64, mode))
 
 struct WireBatchWrite {
+  static constexpr std::string_view kSchema = "WriteBatch";
   std::optional<std::map<std::string, std::string>> files;
   std::optional<std::vector<WireBatchFile>> entries;
   std::optional<bool> parents;
 };
 BOOST_DESCRIBE_STRUCT(WireBatchWrite, (), (files, entries, parents))
+
+constexpr openapi::Field kFileFields[] = {
+    {"path", "", {.least = 1}},
+    {"path_b64", openapi::kInsteadOfPath, {}, openapi::kBase64},
+    {"text"},
+    {"b64", "Instead of `text`.", {}, openapi::kBase64},
+    {"mode", "Octal, from 0 to 0777.", {}, openapi::kMode},
+};
+constexpr openapi::Field kWriteFields[] = {
+    {"files", "Text by path.", {.most = int64_t{kMostBatchFiles}}},
+    {"entries", "Those that are not text, or have a mode.", {.most = int64_t{kMostBatchFiles}}},
+    {"parents", "Make missing directories.", {}, R"({"default":true})"},
+};
 
 Error invalid(std::string_view field, std::string_view problem) {
   return Error(Code::invalid_argument, std::string(field) + ": " + std::string(problem))
@@ -211,6 +227,12 @@ Task<> write_batch_archive(Call& call) {
 }
 
 }  // namespace
+
+void describe_archive_requests(openapi::Schemas& schemas) {
+  schemas.add<WireBatchFile, kFileFields>(
+      R"({"allOf":[{"oneOf":[{"required":["path"]},{"required":["path_b64"]}]},{"oneOf":[{"required":["text"]},{"required":["b64"]}]}]})");
+  schemas.add<WireBatchWrite, kWriteFields>();
+}
 
 Task<> read_archive(Call& call) {
   CO_TRY(auto given, read_path(call.request().query));

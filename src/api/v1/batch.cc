@@ -2,6 +2,7 @@
 #include "core/batch.h"
 
 #include "api/body.h"
+#include "api/openapi/requests.h"
 #include "api/v1/batch_limits.h"
 #include "api/v1/handlers.h"
 #include "api/v1/output_sink.h"
@@ -13,8 +14,12 @@ namespace {
 // An answer that comes whole is held in memory.
 constexpr size_t kBatchKeep = size_t{64} << 10;
 constexpr size_t kMostWhole = size_t{256} << 20;
+constexpr std::string_view kSplit =
+    "send at most 10,000 runs and 32 MiB at a time; `atoll map` splits for you";
+static_assert(kMostRuns == 10'000 && kMostBatchJson == size_t{32} << 20);
 
 struct WireBatch {
+  static constexpr std::string_view kSchema = "RunBatch";
   std::optional<WireCreate> sandbox;
   std::vector<WireExec> runs;
   std::optional<int64_t> concurrency;
@@ -22,6 +27,14 @@ struct WireBatch {
   std::optional<bool> retry_failures;
 };
 BOOST_DESCRIBE_STRUCT(WireBatch, (), (sandbox, runs, concurrency, attempts, retry_failures))
+
+constexpr openapi::Field kBatchFields[] = {
+    {"sandbox", "Of each run; without a name."},
+    {"runs", "", {.least = 1, .most = int64_t{kMostRuns}}},
+    {"concurrency", "", {.least = 1, .most = kMostAtOnce}, R"({"default":8})"},
+    {"attempts", "", {.least = 1, .most = kMostAttempts}, R"({"default":1})"},
+    {"retry_failures", "Also those whose command fails.", {}, R"({"default":false})"},
+};
 
 Error bad(std::string what) {
   return Error(Code::invalid_argument, std::move(what)).at_stage("request");
@@ -57,8 +70,11 @@ class Telling final : public BatchRuns {
   // What is wrong with any of them is wrong with the whole request.
   Result<> check() {
     if (wire_.runs.empty()) return bad("runs: there is nothing to run");
-    if (wire_.runs.size() > kMostRuns)
-      return bad("runs: more than " + std::to_string(kMostRuns) + " in one batch");
+    if (wire_.runs.size() > kMostRuns) {
+      return bad("runs: there are " + std::to_string(wire_.runs.size()) + ", and at most " +
+                 std::to_string(kMostRuns) + " in one batch")
+          .with_hint(kSplit);
+    }
     if (wire_.sandbox && wire_.sandbox->name)
       return bad("sandbox.name: each run has a sandbox of its own, and one name is not enough");
     TRY_OK(make_sandbox());
@@ -161,8 +177,18 @@ class Telling final : public BatchRuns {
 
 }  // namespace
 
+void describe_batch_requests(openapi::Schemas& schemas) {
+  schemas.add<WireBatch, kBatchFields>(
+      R"({"examples":[{"runs":[{"argv":["echo","one"]},{"argv":["echo","two"]}],"concurrency":2}]})");
+}
+
 Task<> run_batch(Call& call) {
-  CO_TRY(auto wire, co_await read_json<WireBatch>(call, kMostBatchJson));
+  auto read = co_await read_json<WireBatch>(call, kMostBatchJson);
+  if (!read) {
+    const bool is_too_large = read.error().code() == Code::too_large;
+    co_return std::move(read).error().with_hint(is_too_large ? kSplit : "");
+  }
+  WireBatch wire = *std::move(read);
   BatchOptions options;
   CO_TRY(const int64_t at_once, in_range("concurrency", wire.concurrency, 8, kMostAtOnce));
   CO_TRY(const int64_t attempts, in_range("attempts", wire.attempts, 1, kMostAttempts));

@@ -1,5 +1,6 @@
 #include "api/v1/exec_wire.h"
 
+#include "api/openapi/requests.h"
 #include "base/text.h"
 #include "core/request_check.h"
 
@@ -45,7 +46,50 @@ void append_usage(std::string& out, const Usage& usage) {
   object.close();
 }
 
+constexpr openapi::Field kTerminalFields[] = {
+    {"rows", "", {.least = 1, .most = kMostCells}, R"({"default":24})"},
+    {"cols", "", {.least = 1, .most = kMostCells}, R"({"default":80})"},
+};
+
+constexpr openapi::Field kExecFields[] = {
+    {"argv", "", {.least = 1, .most = int64_t{kMostArguments}}},
+    {"command", "Run as /bin/sh -c.", {.least = 1}},
+    {"env", "Over the sandbox's own.", {.most = int64_t{kMostEnv}}},
+    {"cwd", "Relative to the workspace. Absent: the sandbox's own, or the workspace."},
+    {"user", "Absent: the sandbox's own."},
+    {"stdin", "All of it; more may follow with `stdin_open`."},
+    {"stdin_b64", "Instead of `stdin`.", {}, openapi::kBase64},
+    {"stdin_open",
+     "Leave stdin open for POST …/processes/{process}/stdin.",
+     {},
+     R"({"default":false})"},
+    {"tty",
+     "A terminal instead of pipes. Stdin is open unless `stdin_open` is false, and all output is "
+     "stdout."},
+    {"timeout_ms",
+     "The whole tree is killed then. 0 is none.",
+     {.least = 0, .most = kLongestTimeout.count()}},
+    {"cpu_time_ms",
+     "The whole tree is killed once it has used so much processor time; whole seconds for each "
+     "process where limits.cpu_time is per_process. 0 is none.",
+     {.least = 0, .most = kLongestTimeout.count()}},
+    {"output_limit",
+     "Bytes in all after which it is killed. 0 is none.",
+     {.least = 0, .most = kLargestOutputLimit}},
+    {"max_output_bytes",
+     "What the JSON answer keeps of each stream, from its beginning. Absent: 8 MiB, in a batch "
+     "64 KiB.",
+     {.least = 0, .most = int64_t{kMostKeep}}},
+    {"warm", "Whether an interpreter that waits may serve it.", {}, R"({"default":true})"},
+};
+
 }  // namespace
+
+void describe_exec_requests(openapi::Schemas& schemas) {
+  schemas.add<WireTerminal, kTerminalFields>();
+  schemas.add<WireExec, kExecFields>(
+      R"({"description":"Exactly one of argv and command; neither in a run of `code`.","allOf":[{"not":{"required":["argv","command"]}},{"not":{"required":["stdin","stdin_b64"]}}]})");
+}
 
 Result<TerminalSize> to_size(const WireTerminal& wire) {
   TerminalSize size;

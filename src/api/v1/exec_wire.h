@@ -15,12 +15,14 @@ namespace atl::api::v1 {
 
 // Of a terminal; 24 rows of 80 columns if not told.
 struct WireTerminal {
+  static constexpr std::string_view kSchema = "Terminal";
   std::optional<int64_t> rows;
   std::optional<int64_t> cols;
 };
 BOOST_DESCRIBE_STRUCT(WireTerminal, (), (rows, cols))
 
 struct WireExec {
+  static constexpr std::string_view kSchema = "Exec";
   std::optional<std::vector<std::string>> argv;
   std::optional<std::string> command;  // for /bin/sh -c
   std::optional<std::map<std::string, std::string>> env;

@@ -3,6 +3,7 @@
 
 #include "api/body.h"
 #include "api/object_writer.h"
+#include "api/openapi/requests.h"
 #include "api/parameters.h"
 #include "api/range.h"
 #include "api/v1/file_wire.h"
@@ -16,21 +17,41 @@ constexpr size_t kMostListed = 10'000;
 constexpr std::string_view kBytes = "application/octet-stream";
 
 struct WireMkdir {
+  static constexpr std::string_view kSchema = "MakeDirectory";
   std::optional<std::string> path, path_b64;
   std::optional<bool> parents;
 };
 BOOST_DESCRIBE_STRUCT(WireMkdir, (), (path, path_b64, parents))
 
 struct WireMove {
+  static constexpr std::string_view kSchema = "MoveFile";
   std::optional<std::string> from, from_b64, to, to_b64;
 };
 BOOST_DESCRIBE_STRUCT(WireMove, (), (from, from_b64, to, to_b64))
 
 struct WireRemove {
+  static constexpr std::string_view kSchema = "RemoveFile";
   std::optional<std::string> path, path_b64;
   std::optional<bool> recursive;
 };
 BOOST_DESCRIBE_STRUCT(WireRemove, (), (path, path_b64, recursive))
+
+constexpr openapi::Field kMkdirFields[] = {
+    {"path", "", {.least = 1}},
+    {"path_b64", openapi::kInsteadOfPath, {}, openapi::kBase64},
+    {"parents", "Make missing parents; existing is fine then.", {}, R"({"default":true})"},
+};
+constexpr openapi::Field kMoveFields[] = {
+    {"from", "", {.least = 1}},
+    {"from_b64", "Instead of `from`.", {}, openapi::kBase64},
+    {"to", "", {.least = 1}},
+    {"to_b64", "Instead of `to`.", {}, openapi::kBase64},
+};
+constexpr openapi::Field kRemoveFields[] = {
+    {"path", "", {.least = 1}},
+    {"path_b64", openapi::kInsteadOfPath, {}, openapi::kBase64},
+    {"recursive", "", {}, R"({"default":false})"},
+};
 
 Error invalid(std::string_view field, std::string_view problem) {
   return Error(Code::invalid_argument, std::string(field) + ": " + std::string(problem))
@@ -80,6 +101,13 @@ Task<> refuse_range(Call& call, uint64_t size) {
 }
 
 }  // namespace
+
+void describe_file_requests(openapi::Schemas& schemas) {
+  schemas.add<WireMkdir, kMkdirFields>(openapi::kOnePath);
+  schemas.add<WireMove, kMoveFields>(
+      R"({"allOf":[{"oneOf":[{"required":["from"]},{"required":["from_b64"]}]},{"oneOf":[{"required":["to"]},{"required":["to_b64"]}]}]})");
+  schemas.add<WireRemove, kRemoveFields>(openapi::kOnePath);
+}
 
 Task<> read_file(Call& call) {
   CO_TRY(auto path, read_needed_path(call.request().query));

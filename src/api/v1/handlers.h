@@ -87,6 +87,9 @@ Task<> list_drivers(Call& call);
 Task<> list_traces(Call& call);
 Task<> get_trace(Call& call);
 
+// openapi.cc
+Task<> describe_api(Call& call);
+
 // health.cc
 Task<> healthz(Call& call);
 Task<> readyz(Call& call);

@@ -2,6 +2,7 @@
 // end.
 #include "api/body.h"
 #include "api/object_writer.h"
+#include "api/openapi/requests.h"
 #include "api/v1/handlers.h"
 #include "telemetry/metrics.h"
 
@@ -12,11 +13,20 @@ enum class WireEnding : uint8_t { leave, end };
 BOOST_DESCRIBE_ENUM(WireEnding, leave, end)
 
 struct WireShutdown {
+  static constexpr std::string_view kSchema = "Shutdown";
   WireEnding sandboxes = WireEnding::leave;
 };
 BOOST_DESCRIBE_STRUCT(WireShutdown, (), (sandboxes))
 
+constexpr openapi::Field kShutdownFields[] = {
+    {"sandboxes", "Leave them to the next daemon, or end them."},
+};
+
 }  // namespace
+
+void describe_daemon_requests(openapi::Schemas& schemas) {
+  schemas.add<WireShutdown, kShutdownFields>();
+}
 
 Task<> healthz(Call& call) { co_return co_await call.answer(200, R"({"status":"ok"})"); }
 

@@ -3,12 +3,14 @@
 
 #include "api/body.h"
 #include "api/object_writer.h"
+#include "api/openapi/requests.h"
 #include "api/v1/handlers.h"
 
 namespace atl::api::v1 {
 namespace {
 
 struct WireKey {
+  static constexpr std::string_view kSchema = "CreateKey";
   std::optional<std::string> tenant;
   Role role = Role::member;
   std::optional<std::string> label;
@@ -16,10 +18,22 @@ struct WireKey {
 };
 BOOST_DESCRIBE_STRUCT(WireKey, (), (tenant, role, label, ttl_s))
 
+constexpr openapi::Field kKeyFields[] = {
+    {"tenant", "Absent: one's own.", {}, openapi::kNamePattern},
+    {"role"},
+    {"label", "What it is for; one line.", {.most = int64_t{kMostKeyLabel}}},
+    {"ttl_s", "Absent: until it is revoked.", {.least = 1, .most = kLongestKeyLife.count()}},
+};
+
 struct WireToken {
+  static constexpr std::string_view kSchema = "MakeToken";
   std::optional<int64_t> ttl_s;
 };
 BOOST_DESCRIBE_STRUCT(WireToken, (), (ttl_s))
+
+constexpr openapi::Field kTokenFields[] = {
+    {"ttl_s", "", {.least = 1, .most = kLongestTokenLife.count()}, R"({"default":3600})"},
+};
 
 std::optional<std::chrono::seconds> to_seconds(std::optional<int64_t> count) {
   if (!count) return std::nullopt;
@@ -55,6 +69,12 @@ Task<> answer_secret(Call& call, std::string json) {
 }
 
 }  // namespace
+
+void describe_key_requests(openapi::Schemas& schemas) {
+  schemas.add<WireKey, kKeyFields>(
+      R"({"examples":[{"role":"agent","tenant":"search","label":"nightly evaluation","ttl_s":86400}]})");
+  schemas.add<WireToken, kTokenFields>();
+}
 
 Task<> create_key(Call& call) {
   CO_TRY(auto wire, co_await read_json<WireKey>(call, kMostJson));

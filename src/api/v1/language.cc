@@ -7,7 +7,6 @@
 namespace atl::api::v1 {
 namespace {
 
-constexpr size_t kMostRequirements = 200;
 constexpr size_t kLongestRequirement = 500;
 constexpr Millis kInstallTimeout = std::chrono::minutes(5);
 // Beside the code; python makes it absolute before the code begins.

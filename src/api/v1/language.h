@@ -10,6 +10,8 @@
 
 namespace atl::api::v1 {
 
+inline constexpr size_t kMostRequirements = 200;
+
 struct Language {
   std::string_view name;
   std::string_view others;   // names for the same, separated by blanks

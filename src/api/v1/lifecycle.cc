@@ -1,6 +1,7 @@
 // POST /v1/sandboxes/{id}/<verb>: everything that changes a sandbox which is there.
 #include "api/body.h"
 #include "api/object_writer.h"
+#include "api/openapi/requests.h"
 #include "api/v1/handlers.h"
 #include "api/v1/sandbox_wire.h"
 
@@ -10,29 +11,44 @@ namespace {
 constexpr size_t kMostForks = 64;
 
 // The body of a verb that takes nothing: empty, or {}.
-struct WireNothing {};
+struct WireNothing {
+  static constexpr std::string_view kSchema = "Nothing";
+};
 BOOST_DESCRIBE_STRUCT(WireNothing, (), ())
 
 struct WireRenew {
+  static constexpr std::string_view kSchema = "Renew";
   std::optional<int64_t> ttl_s;
 };
 BOOST_DESCRIBE_STRUCT(WireRenew, (), (ttl_s))
 
 struct WireSnapshot {
+  static constexpr std::string_view kSchema = "Snapshot";
   std::optional<std::string> name;
 };
 BOOST_DESCRIBE_STRUCT(WireSnapshot, (), (name))
 
 // What can be changed of a sandbox; what is absent stays.
 struct WirePatch {
+  static constexpr std::string_view kSchema = "PatchSandbox";
   Resources resources;
 };
 BOOST_DESCRIBE_STRUCT(WirePatch, (), (resources))
 
 struct WireFork {
+  static constexpr std::string_view kSchema = "Fork";
   std::optional<uint64_t> count;
 };
 BOOST_DESCRIBE_STRUCT(WireFork, (), (count))
+
+constexpr openapi::Field kRenewFields[] = {
+    {"ttl_s", "Absent: as long as it was given at first.", {.least = 1}},
+};
+constexpr openapi::Field kSnapshotFields[] = {{"name"}};
+constexpr openapi::Field kPatchFields[] = {{"resources"}};
+constexpr openapi::Field kForkFields[] = {
+    {"count", "", {.least = 1, .most = int64_t{kMostForks}}, R"({"default":1})"},
+};
 
 Task<> answer_view(Call& call, SandboxView view) {
   std::string json;
@@ -49,6 +65,14 @@ Task<> change(Call& call, Verb verb) {
 }
 
 }  // namespace
+
+void describe_lifecycle_requests(openapi::Schemas& schemas) {
+  schemas.add_empty<WireNothing>(R"({"description":"Empty, or an empty object."})");
+  schemas.add<WireRenew, kRenewFields>();
+  schemas.add<WireSnapshot, kSnapshotFields>();
+  schemas.add<WirePatch, kPatchFields>(R"({"description":"What is absent stays as it is."})");
+  schemas.add<WireFork, kForkFields>();
+}
 
 Task<> stop_sandbox(Call& call) { return change(call, &Engine::stop); }
 Task<> start_sandbox(Call& call) { return change(call, &Engine::start); }

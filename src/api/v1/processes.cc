@@ -2,6 +2,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "api/body.h"
+#include "api/openapi/requests.h"
 #include "api/parameters.h"
 #include "api/v1/follow.h"
 #include "api/v1/handlers.h"
@@ -14,9 +15,17 @@ namespace {
 constexpr size_t kStdinPiece = 64 * 1024;
 
 struct WireSignal {
+  static constexpr std::string_view kSchema = "Signal";
   json::Value signal;
 };
 BOOST_DESCRIBE_STRUCT(WireSignal, (), (signal))
+
+constexpr openapi::Field kSignalFields[] = {
+    {"signal",
+     "A number, or a name with or without SIG.",
+     {},
+     R"({"oneOf":[{"type":"integer","minimum":1,"maximum":64},{"type":"string","examples":["SIGTERM","KILL"]}]})"},
+};
 
 void append_kept(std::string& out, uint64_t first, uint64_t end) {
   ObjectWriter object(out);
@@ -70,6 +79,10 @@ Task<> copy_stdin(Call& call, Process& process) {
 }
 
 }  // namespace
+
+void describe_process_requests(openapi::Schemas& schemas) {
+  schemas.add<WireSignal, kSignalFields>();
+}
 
 Task<ProcessInfo> get_process(Guest& guest, std::optional<ProcessId> id) {
   CO_TRY(auto infos, co_await guest.processes());

@@ -1,5 +1,6 @@
 // POST /v1/runs: a command in a sandbox of its own, gone with the answer.
 #include "api/body.h"
+#include "api/openapi/requests.h"
 #include "api/v1/handlers.h"
 #include "api/v1/language.h"
 #include "api/v1/output_sink.h"
@@ -9,6 +10,7 @@ namespace atl::api::v1 {
 namespace {
 
 struct WireRun {
+  static constexpr std::string_view kSchema = "Run";
   std::optional<WireCreate> sandbox;
   std::optional<WireExec> exec;
   // Instead of a command, code; and what it needs.
@@ -60,6 +62,26 @@ Result<> check_without_code(const WireRun& wire) {
       .with_hint(R"~(say what to run: {"exec":{"argv":["echo","hi"]}} or {"code":"print(42)"})~");
 }
 
+constexpr openapi::Field kRunFields[] = {
+    {"sandbox", "Absent: one as the daemon makes them by default."},
+    {"exec", "The command; with `code`, everything about it but the command."},
+    {"code", "Instead of a command."},
+    {"language",
+     "Of `code`: python, javascript, bash, sh, perl, ruby, php, lua or r, by these and other common "
+     "names. The sandbox must have its program.",
+     {},
+     R"({"default":"python"})"},
+    {"files", "As in CreateSandbox.", {.most = int64_t{kMostInitialFiles}}},
+    {"files_b64",
+     "As in CreateSandbox.",
+     {.most = int64_t{kMostInitialFiles}},
+     openapi::kBase64Values},
+    {"requirements",
+     "Packages that `code` needs, for python as pip names them, for javascript as npm does.",
+     {.most = int64_t{kMostRequirements}},
+     R"({"items":{"type":"string","minLength":1,"maxLength":500}})"},
+};
+
 RunFacts facts_of(RunResult& result) {
   return {std::move(result.driver), result.isolation, std::move(result.stages)};
 }
@@ -100,6 +122,11 @@ Result<> check_stdin(const ExecPlan& plan, Reply reply) {
 }
 
 }  // namespace
+
+void describe_run_requests(openapi::Schemas& schemas) {
+  schemas.add<WireRun, kRunFields>(
+      R"({"anyOf":[{"required":["exec"]},{"required":["code"]}],"examples":[{"exec":{"argv":["echo","hello"]}},{"code":"print(6*7)"},{"code":"print(open(\"in.csv\").read())","files":{"in.csv":"a,b"},"exec":{"timeout_ms":10000}}]})");
+}
 
 Task<> run(Call& call) {
   CO_TRY(auto wire, co_await read_json<WireRun>(call, kMostCreateJson));

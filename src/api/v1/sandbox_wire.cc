@@ -3,7 +3,10 @@
 #include <fcntl.h>
 
 #include "api/object_writer.h"
+#include "api/openapi/requests.h"
 #include "base/text.h"
+#include "core/preparation.h"
+#include "core/request_check.h"
 #include "crypto/hash.h"
 #include "json/path.h"
 #include "os/file.h"
@@ -71,7 +74,57 @@ std::optional<std::chrono::seconds> to_seconds(std::optional<int64_t> count) {
   return std::chrono::seconds(*count);
 }
 
+constexpr openapi::Field kHostDirFields[] = {
+    {"path", "Absolute."},
+    {"guest_path", "Absolute in the sandbox. Absent: the same path."},
+    {"access", "Read-only, read and write, or a copy that is made as it is written to."},
+    {"workspace", "It is the workspace itself.", {}, R"({"default":false})"},
+};
+
+constexpr openapi::Field kCreateFields[] = {
+    {"driver", "Absent: the first that is strong enough."},
+    {"profile", "", {}, R"({"default":"default"})"},
+    {"name", "Unique within the tenant while it lives.", {}, openapi::kNamePattern},
+    {"user_id", "Whose it is in the caller's own books.", {.most = int64_t{kMostText}}},
+    {"ttl_s", "When it ends by itself. Absent: as the daemon is configured.", {.least = 1}},
+    {"idle_s", "It also ends when nobody has used it for so long.", {.least = 1}},
+    {"labels", "", {.most = int64_t{kMostLabels}}},
+    {"env", "For every command. Never stored or told.", {.most = int64_t{kMostEnv}}},
+    {"resources"},
+    {"min_isolation", "A floor that no fallback goes below."},
+    {"isolation_level", "An alias of min_isolation."},
+    {"placement"},
+    {"host_dirs",
+     "Directories of the daemon's host. Only over the Unix socket, from the daemon's own user or "
+     "root.",
+     {.most = int64_t{kMostMounts}}},
+    {"rootfs",
+     "A directory of the daemon's host as the root file system, copied on write. Absolute; given "
+     "like `host_dirs`."},
+    {"warm",
+     "An interpreter that is started ahead and waits for the first command, if that is a plain "
+     "call "
+     "of it. Where the driver cannot do that, nothing happens. A run needs not say it.",
+     {},
+     R"({"enum":["python3","node"]})"},
+    {"user", "As whom commands run that do not say.", {.most = int64_t{kMostText}}},
+    {"cwd", "Where commands run that do not say. Absent: the workspace."},
+    {"files",
+     "Text files that it has from the beginning, by path; a relative path is below the workspace.",
+     {.most = int64_t{kMostInitialFiles}}},
+    {"files_b64",
+     "The same for bytes, in base64.",
+     {.most = int64_t{kMostInitialFiles}},
+     openapi::kBase64Values},
+};
+
 }  // namespace
+
+void describe_sandbox_requests(openapi::Schemas& schemas) {
+  schemas.add<WireHostDir, kHostDirFields>();
+  schemas.add<WireCreate, kCreateFields>(
+      R"({"examples":[{"name":"dev","ttl_s":3600,"labels":{"team":"search"},"resources":{"cpu":2,"memory_mb":1024}}]})");
+}
 
 Result<CreateRequest> to_request(WireCreate wire, Seat seat) {
   CreateRequest request;

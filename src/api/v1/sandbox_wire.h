@@ -13,6 +13,7 @@
 namespace atl::api::v1 {
 
 struct WireHostDir {
+  static constexpr std::string_view kSchema = "HostDir";
   std::string path;
   std::optional<std::string> guest_path;  // absent: where it is on the host
   HostAccess access = HostAccess::ro;
@@ -21,6 +22,7 @@ struct WireHostDir {
 BOOST_DESCRIBE_STRUCT(WireHostDir, (), (path, guest_path, access, workspace))
 
 struct WireCreate {
+  static constexpr std::string_view kSchema = "CreateSandbox";
   std::optional<std::string> driver;
   std::optional<std::string> profile;
   std::optional<std::string> name;

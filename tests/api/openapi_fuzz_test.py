@@ -1,0 +1,122 @@
+"""Every operation that the daemon says it has, fuzzed: no 500, nothing that its own description does not allow, no crash.
+
+Schemathesis reads GET /v1/openapi.json and asks what it likes, with values that are right and values that are wrong, over a
+real daemon whose sandboxes are real; fuzz_hooks.py tells it what there is. The same seed asks the same.
+
+  FUZZ_SEED=N      another seed
+  FUZZ_SECONDS=N   how long it goes on with random values (20; a night is fine)
+"""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import unittest
+
+from live import Daemon
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCHEMATHESIS = ROOT / "build" / "venv" / "bin" / "schemathesis"  # ./dev setup test
+DRIVER = "native" if os.geteuid() == 0 else "rootless"
+SEED = os.environ.get("FUZZ_SEED", "1")
+SECONDS = int(os.environ.get("FUZZ_SECONDS", "20"))
+CHECKS = ("not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,"
+          "response_schema_conformance,lines_conform,nothing_is_undocumented")
+
+# What never succeeds here, and which test sees it succeed. Their refusals are fuzzed like everything else.
+NEVER_SUCCEED = {
+    "POST /v1/shutdown": "it would end the daemon: tests/e2e/cli_test.py",
+    "GET /v1/sandboxes/{id}/exec": "a WebSocket: tests/api/websocket_test.py",
+    "GET /v1/sandboxes/{id}/processes/{process}/attach": "a WebSocket: tests/api/websocket_test.py",
+    "GET /v1/sandboxes/{id}/ports/{port}": "a tunnel: tests/e2e/port_test.py",
+    "POST /v1/sandboxes/{id}/snapshot": "no driver can yet: tests/api/bad_input_test.py sees the refusal",
+    "POST /v1/sandboxes/{id}/fork": "no driver can yet: tests/api/bad_input_test.py sees the refusal",
+}
+
+# Server errors that are answers, not accidents: nothing listens, no driver is strong enough, the time was too short, the
+# sandbox's disk is full.
+CONFIGURATION = """
+request-timeout = 60
+[[operations]]
+include-operation-id = ["createSandbox", "explainSandbox", "run", "dialPort", "startSandbox", "recreateSandbox"]
+checks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 503]
+[[operations]]
+include-operation-id = ["findFiles", "grepFiles"]
+checks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 504]
+[[operations]]
+include-operation-id = ["writeFile", "writeArchive", "writeBatch", "makeDirectory", "moveFile"]
+checks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 507]
+"""
+
+
+class OpenApiFuzz(unittest.TestCase):
+    def setUp(self):
+        self.daemon = Daemon(arguments=["--rate", "0"]).start()
+        self.addCleanup(self.daemon.end)  # asserts that nothing is left
+        self.address = re.search(r"http://([0-9.:]+)", self.daemon.log()).group(1)
+        self.tally_path = os.path.join(self.daemon.directory, "tally.json")
+
+    def fuzz(self, phases, seconds, *more):
+        """What schemathesis says; it ends with 0 when it has nothing to say."""
+        configuration = os.path.join(self.daemon.directory, "schemathesis.toml")
+        pathlib.Path(configuration).write_text(CONFIGURATION)
+        environment = {
+            **os.environ, "SCHEMATHESIS_HOOKS": str(pathlib.Path(__file__).with_name("fuzz_hooks.py")),
+            "FUZZ_ADDRESS": self.address, "FUZZ_KEY": self.daemon.key, "FUZZ_DRIVER": DRIVER,
+            "FUZZ_TALLY": self.tally_path, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
+        command = [SCHEMATHESIS, "--config-file", configuration, "run", f"http://{self.address}/v1/openapi.json",
+                   "--url", f"http://{self.address}", "--header", f"Authorization: Bearer {self.daemon.key}",
+                   "--checks", CHECKS, "--phases", phases, "--seed", SEED, "--max-time", str(seconds),
+                   "--continue-on-failure", "--no-shrink", "--warnings", "off", *more]
+        fuzzer = subprocess.Popen(command, cwd=self.daemon.directory, env=environment, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        try:
+            said, _ = fuzzer.communicate(timeout=seconds + 300)
+        except subprocess.TimeoutExpired:
+            fuzzer.send_signal(signal.SIGKILL)
+            said, _ = fuzzer.communicate()
+            self.fail(f"the fuzzer does not end:\n{said}")
+        return fuzzer.returncode, said
+
+    def test_every_operation_keeps_its_word(self):
+        pid = self.daemon.process.pid
+        served = self.daemon.call("GET", "/v1/openapi.json").json
+
+        code, said = self.fuzz("examples,coverage,fuzzing,stateful", SECONDS)
+
+        self.assertIsNone(self.daemon.process.poll(), f"the daemon died:\n{self.daemon.log()[-4000:]}\n{said}")
+        self.assertEqual(code, 0, said)
+        self.assertEqual(self.daemon.process.pid, pid)
+        self.every_operation_was_reached(served)
+        self.nothing_went_wrong_inside()
+        self.everything_can_be_removed()
+
+    def every_operation_was_reached(self, served):
+        tally = json.loads(pathlib.Path(self.tally_path).read_text())
+        reached = collections.defaultdict(int)
+        for operation, statuses in tally.items():
+            for status, count in statuses.items():
+                reached[operation] += count if int(status) < 400 else 0
+        operations = {f"{method.upper()} {path}" for path, item in served["paths"].items() for method in item
+                      if method != "parameters"}
+        self.assertEqual(operations - set(tally), set(), "these were not asked at all")
+        missed = {operation for operation in operations - set(NEVER_SUCCEED) if not reached[operation]}
+        self.assertEqual(missed, set(), f"these never succeeded: {tally}")
+
+    def nothing_went_wrong_inside(self):
+        for line in self.daemon.log().splitlines():
+            entry = json.loads(line)
+            self.assertNotEqual(entry.get("code"), "internal", line)
+            self.assertNotEqual(entry["level"], "error", line)
+
+    def everything_can_be_removed(self):
+        for box in self.daemon.call("GET", "/v1/sandboxes?tenant=*&limit=1000").json["sandboxes"]:
+            self.assertEqual(self.daemon.call("DELETE", f"/v1/sandboxes/{box['id']}").status, 204, box)
+        self.assertEqual(self.daemon.agents(), {})
+
+
+if __name__ == "__main__":
+    unittest.main()
