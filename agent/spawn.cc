@@ -1,5 +1,7 @@
 #include "agent/spawn.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cerrno>
 
@@ -100,7 +102,11 @@ Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, const SpawnPlace& pl
     // The group refuses a fork only when the kernel has copied all of the parent, under locks of
     // the files that it has mapped, which others on this host have mapped, too. A fork bomb would
     // hold those up. The limit of a user is looked at first.
-    limits.push_back({RLIMIT_NPROC, {most - 1, most - 1}});
+    // A limit above the agent's own could not be set, and would add nothing.
+    rlimit own{};
+    const rlim_t highest = getrlimit(RLIMIT_NPROC, &own) == 0 ? own.rlim_max : RLIM_INFINITY;
+    const rlim_t processes = std::min(most - 1, highest);
+    limits.push_back({RLIMIT_NPROC, {processes, processes}});
   }
   if (request.cpu_time_ms > 0 && !groups.count_cpu()) {
     // Nobody counts for the whole command, but the kernel does for each process, by the second. Who

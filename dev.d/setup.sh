@@ -27,12 +27,16 @@ packages_of() {
   esac
 }
 
+# What Debian does not have: the fuzzer of the API, from its own registry, into the build tree.
+SCHEMATHESIS=4.32.5
+
 help_setup() {
   cat <<'TEXT'
 usage: ./dev setup [SET…]
 
 Installs the Debian packages of the named sets: build, test, vm, package, lint, bench (default: build test lint).
 Does nothing, in an instant, when they are all there. Needs root or sudo only when something is missing.
+The set test has schemathesis too, which pip installs into build/venv.
 Starts no service. The other verbs call it themselves.
 TEXT
 }
@@ -60,7 +64,10 @@ ensure_packages() {
   done
   check_debian "${wanted[@]}" || return
   missing=$(missing_packages "${wanted[@]}")
-  [[ $missing ]] || return 0
+  [[ $missing ]] || {
+    ensure_python_packages "$@"
+    return
+  }
   find_root || {
     complain "these packages are missing, and installing them needs root or sudo:"
     say "    apt-get install --no-install-recommends" $missing
@@ -73,6 +80,19 @@ ensure_packages() {
     complain "still missing after installation:" $missing
     return 1
   }
+  ensure_python_packages "$@"
+}
+
+# ensure_python_packages SET…
+ensure_python_packages() {
+  [[ " $* " == *" test "* ]] || return 0
+  compgen -G "$ROOT/build/venv/lib/python3*/site-packages/schemathesis-$SCHEMATHESIS.dist-info" >/dev/null && return 0
+  step "install schemathesis" install_schemathesis
+}
+
+install_schemathesis() {
+  /usr/bin/python3 -m venv "$ROOT/build/venv" &&
+    "$ROOT/build/venv/bin/pip" --disable-pip-version-check install --quiet "schemathesis==$SCHEMATHESIS"
 }
 
 check_debian() {

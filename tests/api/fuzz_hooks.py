@@ -8,6 +8,7 @@ import collections
 import http.client
 import json
 import os
+import time
 import zlib
 
 import jsonschema_rs
@@ -19,6 +20,7 @@ DRIVER = os.environ["FUZZ_DRIVER"]
 SHORT_MS = 300  # what a command may take, and how long an endless stream is read
 STREAMS = {"application/x-ndjson", "application/vnd.atoll.stream", "text/plain"}
 MOST_STREAM_BYTES = 1 << 22
+CHANGES = {"/stop", "/start", "/recreate", "/pause", "/resume", "/snapshot", "/fork", "/resize", "/renew", "/token"}
 MOST_SANDBOXES = 40  # that the fuzzer made and that are kept for its next steps
 
 COMMANDS = ["echo out; echo err >&2", r"printf '\377\376'", "exit 3", "sleep 9", "head -c 100000 /dev/zero", "kill -9 $$",
@@ -43,8 +45,13 @@ def call(method, path, body=None, accept="application/json"):
 
 def ensure_sandbox(name):
     """The sandbox with this name, running, whatever the fuzzer has done to it."""
-    status, box = call("POST", "/v1/sandboxes", {"name": name, "driver": DRIVER, "ttl_s": 3600})
-    assert status in (200, 201), box
+    deadline = time.monotonic() + 30
+    while True:
+        status, box = call("POST", "/v1/sandboxes", {"name": name, "driver": DRIVER, "ttl_s": 3600})
+        if status in (200, 201):
+            break
+        assert status == 409 and time.monotonic() < deadline, box  # the one that it was is being removed
+        time.sleep(0.01)
     if box["state"] == "paused":
         call("POST", f"/v1/sandboxes/{name}/resume")
     elif box["state"] == "stopped":
@@ -55,9 +62,9 @@ def ensure_sandbox(name):
 
 
 def start_process(name, command, **more):
+    """Its number; 1 where none can be started, such as in a sandbox that may have one process only."""
     _, first = call("POST", f"/v1/sandboxes/{name}/exec", {"command": command, **more}, "application/x-ndjson")
-    assert first.get("type") == "start", first
-    return first["process"]
+    return first.get("process", 1)
 
 
 def choose(case, choices):
@@ -79,8 +86,8 @@ def place(case):
     if not isinstance(given, dict) or choose(case, [1, 1, 1, 0]) == 0:
         return
     if "id" in given:
-        verb = case.operation.path.rsplit("/", 1)[-1]
-        changes = verb in ("stop", "start", "recreate", "pause", "resume", "snapshot", "fork", "resize", "renew", "token")
+        verb = case.operation.path.split("{id}")[-1]
+        changes = verb in CHANGES
         given["id"] = ensure_sandbox("changed" if changes or case.method in ("DELETE", "PATCH") else "fuzzed")
     if "process" in given:
         lives = case.operation.path.endswith(("/stdin", "/signal", "/resize"))

@@ -11,11 +11,11 @@ import tempfile
 import unittest
 
 from live import ATOLL, LIBEXEC, NOTHING, census, wait_until
+from shell import Shell, matches
 from terminal import Terminal
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs/guide/first-ten-minutes.md"
-END = "--- that was it, with "
 
 
 def free_port():
@@ -36,37 +36,6 @@ def blocks(text):
         yield kind, steps
 
 
-def matches(expected, line):
-    """`…` stands for anything."""
-    pattern = ".*".join(re.escape(part) for part in expected.split("…"))
-    return re.fullmatch(pattern, line) is not None
-
-
-class Shell:
-    """One bash for the whole guide, as a person has one."""
-
-    def __init__(self, environment):
-        self.process = subprocess.Popen(["bash", "--norc"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True, cwd=ROOT, env=environment, bufsize=1)
-
-    def type(self, command):
-        # A command that reads its stdin would read what is typed next.
-        self.process.stdin.write(f"{{ {command}\n}} </dev/null; echo '{END}'$?\n")
-        self.process.stdin.flush()
-        lines = []
-        for line in self.process.stdout:
-            if line.startswith(END):
-                return lines, int(line[len(END):])
-            lines.append(line.rstrip("\n"))
-        raise AssertionError(f"the shell has ended after {command!r}: {lines}")
-
-    def end(self):
-        if not self.process.stdin.closed:
-            self.process.stdin.close()
-        self.process.wait(timeout=60)
-        self.process.stdout.close()
-
-
 class Guide(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="atoll-guide-")
@@ -85,7 +54,7 @@ class Guide(unittest.TestCase):
         return text.replace("mkdir project && cd project", f"mkdir {self.directory}/project && cd {self.directory}/project")
 
     def test_every_command_says_what_the_guide_says(self):
-        shell = Shell(self.environment)
+        shell = Shell(self.environment, ROOT)
         self.addCleanup(self.end_background)
         self.addCleanup(shell.end)
         kinds = []

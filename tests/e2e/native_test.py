@@ -128,6 +128,15 @@ class Resizing(unittest.TestCase):
         self.assertEqual(refused.status, 400, refused)
         self.assertIn("at least 8 MiB", refused.json["detail"])
 
+    def test_more_processes_than_the_host_has_are_no_obstacle(self):
+        daemon = Daemon().start()
+        self.addCleanup(daemon.end)
+        box = daemon.create(driver="native", resources={"pids": 4 << 20})
+        self.assertEqual(daemon.exec(box, "echo", "hi")["stdout"], "hi\n")
+        resized = daemon.call("PATCH", f"/v1/sandboxes/{box}", {"resources": {"pids": 3 << 20}})
+        self.assertEqual(resized.status, 200, resized)
+        self.assertEqual(daemon.exec(box, "echo", "hi")["stdout"], "hi\n")
+
     def test_memory_that_is_not_there_cannot_be_kept(self):
         done = box("true", flags=("--dedicated", "--cpus", "1", "--memory", "10000g"))
         self.assertEqual(done.returncode, 125, done)
