@@ -84,6 +84,15 @@ class Batch(unittest.TestCase):
             self.assertIn(answer.status, (400, 413), answer)
             self.assertIn(word, answer.json["detail"])
 
+    def test_a_batch_that_is_too_large_says_how_to_split_it(self):
+        run = {"argv": ["true"]}
+        too_long = [dict(run, stdin="x" * 1_000_000)] * 34  # more than 32 MiB
+        for runs, status in (([run] * 10_001, 400), ([run] * 70_000, 413), (too_long, 413)):
+            answer = daemon.call("POST", "/v1/runs:batch", {"runs": runs})
+            self.assertEqual(answer.status, status, answer)
+            self.assertIn("at most 10,000 runs and 32 MiB at a time", answer.json["hint"])
+            self.assertIn("atoll map", answer.json["hint"])
+
     def test_a_client_that_leaves_ends_all_of_it(self):
         connection = daemon.connection()
         seconds = str(300 + os.getpid() / 1e7)  # nobody else sleeps so long

@@ -67,7 +67,8 @@ constexpr openapi::Field kRunFields[] = {
     {"exec", "The command; with `code`, everything about it but the command."},
     {"code", "Instead of a command."},
     {"language",
-     "Of `code`: python, javascript, bash, sh, perl, ruby, php, lua or r, by these and other common "
+     "Of `code`: python, javascript, bash, sh, perl, ruby, php, lua or r, by these and other "
+     "common "
      "names. The sandbox must have its program.",
      {},
      R"({"default":"python"})"},
@@ -125,7 +126,8 @@ Result<> check_stdin(const ExecPlan& plan, Reply reply) {
 
 void describe_run_requests(openapi::Schemas& schemas) {
   schemas.add<WireRun, kRunFields>(
-      R"({"anyOf":[{"required":["exec"]},{"required":["code"]}],"examples":[{"exec":{"argv":["echo","hello"]}},{"code":"print(6*7)"},{"code":"print(open(\"in.csv\").read())","files":{"in.csv":"a,b"},"exec":{"timeout_ms":10000}}]})");
+      R"({"anyOf":[{"required":["exec"]},{"required":["code"]}],"examples":[{"exec":{"argv":["echo","hello"]}},{"code":"print(6*7)"},{"code":"print(open(\"in.csv\").read())","files":{"in.csv":"a,b"},"exec":{"timeout_ms":10000}}]
+})");
 }
 
 Task<> run(Call& call) {
