@@ -118,8 +118,13 @@ Task<SandboxView> Changer::restart(RecordPtr record, Op op) {
   CO_TRY(const auto intent, co_await enter(record, State::starting, op));
 
   const auto handle = record->handle;
-  SandboxSpec spec = to_spec(*record);
-  auto restarted = co_await handle->recreate(std::move(spec));
+  // What runs anew in a frozen sandbox would stand still from its first moment.
+  Result<> restarted;
+  if (before == State::paused) restarted = co_await handle->resume();
+  if (restarted) {
+    SandboxSpec spec = to_spec(*record);
+    restarted = co_await handle->recreate(std::move(spec));
+  }
   if (restarted && !handle->is_running()) {
     restarted = Error(Code::unavailable, "sandbox " + record->id + " ended while it started");
   }

@@ -414,6 +414,17 @@ TEST_F(LifeTest, PausesAndResumesWhereTheDriverCan) {
   EXPECT_EQ(world_.run(world_.engine().resume({}, id))->state, State::running);
 }
 
+TEST_F(LifeTest, APausedSandboxThatIsRecreatedRuns) {
+  world_.host().capabilities.pause = Pause::memory;
+  world_.start();
+  const auto id = world_.create()->id;
+  ASSERT_TRUE(world_.run(world_.engine().pause({}, id)));
+
+  EXPECT_EQ(world_.run(world_.engine().recreate({}, id))->state, State::running);
+
+  EXPECT_FALSE(world_.host().boxes.at(id)->paused);
+}
+
 TEST_F(LifeTest, APausedSandboxIsStillPausedAfterARestart) {
   EngineWorld world(EngineWorld::Keeps::file);
   world.add().capabilities.pause = Pause::memory;

@@ -131,6 +131,11 @@ Task<> Recovery::carry_on(RecordPtr record, std::optional<Op> op) {
                                   recreated.error().message());
     }
   }
+  if (op == Op::recreate && handle->is_running()) {
+    // It may have been paused before. A driver that cannot pause says so, which is as well.
+    const auto resumed = co_await handle->resume();
+    (void)resumed;
+  }
   if ((op == Op::pause || op == Op::resume) && handle->is_running()) {
     auto resumed = co_await handle->resume();
     if (resumed) co_return co_await conclude(record, State::running, IntentState::undone);

@@ -25,6 +25,7 @@ class FakeSandbox final : public Sandbox {
   Task<> stop() override {
     CO_TRY_OK(co_await host_->enter("stop", box_->id));
     box_->end_processes();
+    box_->paused = false;
     co_return co_await host_->leave("stop");
   }
 
@@ -36,7 +37,6 @@ class FakeSandbox final : public Sandbox {
     if (!spec.env.empty()) box_->spec.env = std::move(spec.env);
     box_->spec.expires_at = spec.expires_at;
     box_->running = true;
-    box_->paused = false;
     co_return co_await host_->leave("recreate");
   }
 

@@ -128,6 +128,15 @@ class Resizing(unittest.TestCase):
         self.assertEqual(refused.status, 400, refused)
         self.assertIn("at least 8 MiB", refused.json["detail"])
 
+    def test_a_paused_sandbox_that_is_recreated_runs(self):
+        daemon = Daemon().start()
+        self.addCleanup(daemon.end)
+        box = daemon.create(driver="native")
+        for verb, state in (("pause", "paused"), ("recreate", "running")):
+            changed = daemon.call("POST", f"/v1/sandboxes/{box}/{verb}")
+            self.assertEqual((changed.status, changed.json["state"]), (200, state))
+        self.assertEqual(daemon.exec(box, "echo", "hi")["stdout"], "hi\n")
+
     def test_more_processes_than_the_host_has_are_no_obstacle(self):
         daemon = Daemon().start()
         self.addCleanup(daemon.end)
