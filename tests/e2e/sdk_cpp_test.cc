@@ -525,9 +525,11 @@ TEST_F(SdkCpp, CoroutinesOfAPoolOfThreadsDoToo) {
 
 asio::awaitable<bool> is_given_up(AsyncClient& client) {
   using namespace asio::experimental::awaitable_operators;
-  asio::steady_timer timer(co_await asio::this_coro::executor, 200ms);
-  const auto first = co_await (client(calls::run({.argv = {"sleep", "600"}})) ||
-                               timer.async_wait(asio::use_awaitable));
+  const auto executor = co_await asio::this_coro::executor;
+  asio::steady_timer timer(executor, 200ms);
+  auto either =
+      client(calls::run({.argv = {"sleep", "600"}})) || timer.async_wait(asio::use_awaitable);
+  const auto first = co_await std::move(either);
   co_return first.index() == 1;
 }
 

@@ -81,9 +81,11 @@ struct Client::Impl {
   // What it leaves behind goes on in the background.
   template <typename T>
   T wait_there(const Call<T>& call) {
-    std::promise<Answer<T>> promise;
-    background().start<T>(call, [&](Answer<T> answer) { promise.set_value(std::move(answer)); });
-    auto answer = promise.get_future().get();
+    // Shared, because whoever keeps it may still be at it when we have the answer.
+    const auto promise = std::make_shared<std::promise<Answer<T>>>();
+    background().start<T>(call,
+                          [promise](Answer<T> answer) { promise->set_value(std::move(answer)); });
+    auto answer = promise->get_future().get();
     if (answer.error) std::rethrow_exception(answer.error);
     if constexpr (!std::is_void_v<T>) return *std::move(answer.value);
   }

@@ -9,7 +9,8 @@
 // atoll/background_client.h: callbacks of a call come from the client's own thread, so post what
 // they tell to your loop.
 //
-// Any version of Boost with awaitables will do (1.77 or newer): the library's own is hidden in it.
+// The Boost of these headers is yours; the library's own is hidden in it, so the two never meet.
+// Compile coroutines with Clang: GCC 12 miscompiles some.
 #pragma once
 
 #include <atoll/background_client.h>
@@ -34,20 +35,36 @@ class AsyncClient final {
   // The client outlives what is awaited.
   template <typename T>
   boost::asio::awaitable<T> operator()(Call<T> call) {
+    if constexpr (std::is_void_v<T>) {
+      co_await initiate(std::move(call));
+    } else {
+      auto value = co_await initiate(std::move(call));
+      co_return *std::move(value);
+    }
+  }
+
+ private:
+  template <typename T>
+  struct Done {
+    using Signature = void(std::exception_ptr, std::optional<T>);
+  };
+
+  template <typename T>
+  auto initiate(Call<T> call) {
     namespace asio = boost::asio;
     const auto begin = [this](auto handler, Call<T> asked) {
-      using Handler = decltype(handler);
-      const auto waiting = std::make_shared<Handler>(std::move(handler));
+      const auto waiting = std::make_shared<decltype(handler)>(std::move(handler));
       // The loop does not end while we are away.
       const auto executor = asio::prefer(asio::get_associated_executor(*waiting),
                                          asio::execution::outstanding_work.tracked);
       const auto done = [waiting, executor](Answer<T> answer) {
         auto resume = [waiting, answer = std::move(answer)]() mutable {
           asio::get_associated_cancellation_slot(*waiting).clear();
+          auto handler = std::move(*waiting);
           if constexpr (std::is_void_v<T>) {
-            std::move (*waiting)(answer.error);
+            std::move(handler)(answer.error);
           } else {
-            std::move (*waiting)(answer.error, std::move(answer.value));
+            std::move(handler)(answer.error, std::move(answer.value));
           }
         };
         asio::post(executor, std::move(resume));
@@ -57,19 +74,16 @@ class AsyncClient final {
       if (slot.is_connected()) slot.assign([ticket](asio::cancellation_type) { ticket.cancel(); });
       background_.start<T>(asked, done, ticket);
     };
-    if constexpr (std::is_void_v<T>) {
-      co_await asio::async_initiate<const asio::use_awaitable_t<>, void(std::exception_ptr)>(
-          begin, asio::use_awaitable, std::move(call));
-    } else {
-      auto value = co_await asio::async_initiate<const asio::use_awaitable_t<>,
-                                                 void(std::exception_ptr, std::optional<T>)>(
-          begin, asio::use_awaitable, std::move(call));
-      co_return *std::move(value);
-    }
+    return asio::async_initiate<const asio::use_awaitable_t<>, typename Done<T>::Signature>(
+        begin, asio::use_awaitable, std::move(call));
   }
 
- private:
   BackgroundClient background_;
+};
+
+template <>
+struct AsyncClient::Done<void> {
+  using Signature = void(std::exception_ptr);
 };
 
 }  // namespace atoll_client
