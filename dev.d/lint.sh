@@ -5,7 +5,7 @@ help_lint() {
 usage: ./dev lint [--fix]
 
 Formatting, layers, coroutine rules, order in the tree (and the tests of these checkers), every header
-compiled alone, clang-tidy over src/ and agent/. A file that clang-tidy has passed is looked at again only
+compiled alone, clang-tidy over src/, agent/ and sdk/cpp/. A file that clang-tidy has passed is looked at again only
 when it, or something it includes, has changed. --fix lets clang-format rewrite the files first.
 TEXT
 }

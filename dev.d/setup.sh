@@ -5,12 +5,12 @@ packages_of() {
     build)
       echo clang-19 libstdc++-12-dev cmake ninja-build ccache mold python3 \
         libboost1.81-dev libboost-json1.81-dev libexpected-dev libfmt-dev libyaml-cpp-dev \
-        libsqlite3-dev libssl-dev
+        libsqlite3-dev libssl-dev binutils
       ;;
     # The second and third line are what everyday_test.py runs in sandboxes; btrfs-progs makes the storage pool.
     test) echo libclang-rt-19-dev llvm-19 libgtest-dev libgmock-dev curl jq procps \
       git gcc g++ libc6-dev make cmake perl python3-venv nodejs npm sqlite3 tmux vim less bsdutils strace \
-      openssh-client openssl file bzip2 xz-utils passwd btrfs-progs groff-base zsh fish ;;
+      openssh-client openssl file bzip2 xz-utils passwd btrfs-progs groff-base zsh fish pkg-config ;;
     # QEMU, and what a guest's disk is made of and with (tests/vm).
     vm)
       echo qemu-system-x86 busybox-static kmod e2fsprogs btrfs-progs procps psmisc git iproute2 libcap2-bin \

@@ -16,8 +16,8 @@ ATOLL_MUST_RUN=1 a skipped case is a failed one. Logs are in build/log/test.
 TEXT
 }
 
-# Programs that only tests need: the attacks, and a launcher whose layers can be switched off one by one.
-TEST_PRODUCTS=(atoll-attack atoll-launcher-weak libatoll)
+# What only tests need: the attacks, a launcher whose layers can be switched off one by one, the libraries.
+TEST_PRODUCTS=(atoll-attack atoll-launcher-weak libatoll atoll_client_archive)
 
 PASSED=0 FAILED=0 SKIPPED=0
 TABLE=()     # the steps, for the summary

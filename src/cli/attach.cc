@@ -57,17 +57,17 @@ Result<int> attach(Context& context) {
   const auto& words = context.args.words();
   const std::string& sandbox = words[0];
   const auto asked = words.size() > 1 ? std::optional(words[1]) : std::nullopt;
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   TRY(const std::string text, client->get(sandbox_path(sandbox, "/processes")));
   TRY(const auto answer, parse_answer(text));
   TRY(const Attached chosen, choose(answer, asked));
-  StreamRequest request{.method = net::Method::get,
-                        .target = sandbox_path(sandbox, fmt::format("/processes/{}/output{}",
-                                                                    chosen.process, chosen.query)),
-                        .input = chosen.tty                        ? Input::terminal
-                                 : context.args.has("interactive") ? Input::forward
-                                                                   : Input::none,
-                        .leaving = Leaving::keeps};
+  StreamRequest request{
+      .exec = {.method = net::Method::get,
+               .target = client::process_path({sandbox, chosen.process}, "output" + chosen.query)},
+      .input = chosen.tty                        ? Input::terminal
+               : context.args.has("interactive") ? Input::forward
+                                                 : Input::none,
+      .leaving = Leaving::keeps};
   TRY(const StreamEnd ended, follow_stream(*client, std::move(request)));
   return tell_stream_end(context, sandbox, ended);
 }
@@ -80,6 +80,7 @@ const Verb kAttachVerb{
                 .flags = {kFlags, kEverywhereFlags},
                 .least_words = 1,
                 .most_words = 2},
+    .group = kSandboxesGroup,
     .summary = "Go back to a command that runs in a sandbox",
     .more =
         "To the one that was started last, or to PROCESS of atoll inspect BOX. A terminal shows "

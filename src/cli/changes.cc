@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/run_task.h"
 #include "base/text.h"
 #include "cli/format.h"
 #include "cli/json_view.h"
-#include "cli/remote_files.h"
+#include "client/remote_files.h"
 #include "json/describe.h"
+#include "os/file.h"
 
 namespace atl::cli {
 namespace {
@@ -64,11 +66,7 @@ Result<Changes> changes_from(const json::Value& answer) {
 }
 
 Result<std::string> RemoteChanges::fetch(const std::string& path) {
-  std::string query;
-  if (!path.empty()) {
-    query = is_utf8(path) ? "?path=" + net::percent_encode(path)
-                          : "?path_b64=" + net::percent_encode(to_base64(path));
-  }
+  const std::string query = path.empty() ? "" : "?" + client::path_query(path);
   return client_.get(sandbox_path(sandbox_, "/diff" + query));
 }
 
@@ -79,7 +77,9 @@ Result<Changes> RemoteChanges::list(const std::string& path) {
 }
 
 Result<> RemoteChanges::read(const std::string& path, int fd) {
-  return RemoteFiles(client_, sandbox_).download(path, fd, [](uint64_t) {});
+  client::RemoteFiles files(client_.connection(), sandbox_);
+  const auto sink = [fd](std::string_view bytes) { return os::write_all(fd, bytes); };
+  return run_task(client_.loop(), files.download(path, sink));
 }
 
 std::string to_lines(const Changes& changes) {

@@ -75,22 +75,23 @@ Result<int> exec_in(Context& context, Client& client, const std::string& sandbox
   TRY(WireExec wire, to_wire(std::move(argv), std::move(asked)));
   // The command belongs to us: when we are gone, nobody would stop it. A terminal can be left.
   const bool stays = input == Input::terminal;
-  StreamRequest request{.target = sandbox_path(sandbox, stays ? "/exec?on_disconnect=keep"
-                                                              : "/exec?on_disconnect=kill"),
-                        .input = input,
-                        .leaving = stays ? Leaving::keeps : Leaving::ends};
+  StreamRequest request{
+      .exec = {.target = sandbox_path(
+                   sandbox, stays ? "/exec?on_disconnect=keep" : "/exec?on_disconnect=kill")},
+      .input = input,
+      .leaving = stays ? Leaving::keeps : Leaving::ends};
   if (context.json()) {
     if (input == Input::forward) {
       TRY(const std::string bytes, read_stdin());
       wire.stdin_b64 = to_base64(bytes);
     }
-    TRY(const std::string text, client.post(request.target, json::encode(wire)));
+    TRY(const std::string text, client.post(request.exec.target, json::encode(wire)));
     TRY_OK(print(text + "\n"));
     TRY(const auto exit, parse_answer(text));
     return exit_code_of(facts_from(exit));
   }
   if (input != Input::none) wire.stdin_open = true;
-  request.body = json::encode(wire);
+  request.exec.body = json::encode(wire);
   TRY(const StreamEnd ended, follow_stream(client, std::move(request)));
   return tell_stream_end(context, sandbox, ended);
 }

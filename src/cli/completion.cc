@@ -30,6 +30,7 @@ const Verb kCompletionVerb{.grammar = {.verb = "completion",
                                        .flags = {kEverywhereFlags},
                                        .least_words = 1,
                                        .most_words = 1},
+                           .group = kDaemonGroup,
                            .summary = "Print what a shell loads to complete atoll's command line",
                            .more =
                                "bash: source <(atoll completion bash)\n"

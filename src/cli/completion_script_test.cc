@@ -32,6 +32,7 @@ TEST(Manual, NoLineIsTakenForARequestByMistake) {
   const std::string page = manual_page(all_verbs(), "1.2.3");
 
   EXPECT_NE(page.find(".SS \"atoll run"), std::string::npos);
+  EXPECT_LT(page.find(".SH VERBS: Run\n"), page.find(".SS \"atoll run"));
   EXPECT_NE(page.find("atoll 1.2.3"), std::string::npos);
   size_t begin = 0;
   for (size_t end = page.find('\n'); end != std::string::npos; end = page.find('\n', begin)) {

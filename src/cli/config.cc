@@ -339,6 +339,7 @@ const Verb kConfigVerb{
                           kEverywhereFlags},
                 .least_words = 1,
                 .most_words = 2},
+    .group = kDaemonGroup,
     .summary = "Check configuration files, and tell where each value comes from",
     .more =
         "check [FILE] finds what is wrong (exit code 1); explain [SETTING] shows every value and "

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/ids.h"
+#include "base/run_task.h"
+#include "base/tar.h"
 #include "base/text.h"
 #include "cli/archive_pipe.h"
 #include "cli/client.h"
@@ -15,26 +17,32 @@
 #include "cli/format.h"
 #include "cli/output_pipe.h"
 #include "cli/progress.h"
-#include "cli/remote_files.h"
 #include "cli/report.h"
 #include "cli/verbs.h"
+#include "client/remote_files.h"
 #include "os/file.h"
 #include "os/tar_unpack.h"
 
 namespace atl::cli {
 namespace {
 
+using client::EntryKind;
+using client::RemoteEntry;
+
 // From here on it is worth going on where a broken connection left off.
 constexpr uint64_t kLarge = 8 << 20;
 
 class Copier final {
  public:
-  Copier(Context& context, RemoteFiles files)
-      : context_(context), files_(std::move(files)), progress_(context) {}
+  Copier(Context& context, Client& client, const std::string& sandbox)
+      : context_(context),
+        loop_(client.loop()),
+        files_(client.connection(), sandbox),
+        progress_(context) {}
 
   Result<> upload(const CopyPlan& plan) {
-    TRY(const auto there, files_.find(plan.remote));
-    const bool into = there && there->kind == FileKind::directory;
+    TRY(const auto there, run_task(loop_, files_.find(plan.remote)));
+    const bool into = there && there->kind == EntryKind::directory;
     if (plan.local == "-") {
       if (into) return usage_error("stdin needs the name of a file: BOX:" + plan.remote + "/NAME");
       return send(STDIN_FILENO, std::nullopt, plan.remote, 0644);
@@ -48,10 +56,10 @@ class Copier final {
   }
 
   Result<> download(const CopyPlan& plan) {
-    TRY(const auto there, files_.find(plan.remote));
+    TRY(const auto there, run_task(loop_, files_.find(plan.remote)));
     if (!there) return Error(Code::not_found, "the sandbox has no " + to_printable(plan.remote));
     if (plan.local == "-") {
-      if (there->kind == FileKind::directory)
+      if (there->kind == EntryKind::directory)
         return usage_error("a directory does not fit into a stream");
       return receive(plan.remote, STDOUT_FILENO);
     }
@@ -70,15 +78,29 @@ class Copier final {
         os::open_at(AT_FDCWD, parent.empty() ? "." : parent, O_PATH | O_DIRECTORY));
     RemoteEntry entry = *there;
     entry.name = name.empty() ? "." : name;
-    if (entry.kind == FileKind::file) progress_.expect(entry.size);
+    if (entry.kind == EntryKind::file) progress_.expect(entry.size);
     return download_entry(here.get(), plan.remote, entry);
   }
 
   const Progress& progress() const { return progress_; }
 
  private:
-  OnBytes counter() {
-    return [this](uint64_t count) { progress_.add_bytes(count); };
+  client::Source counted(int fd) {
+    return [this, from = client::source_from(fd)](char* into, size_t most) -> Result<size_t> {
+      TRY(const size_t got, from(into, most));
+      progress_.add_bytes(got);
+      return got;
+    };
+  }
+
+  client::Sink to_file(int fd) {
+    return [this, fd](std::string_view bytes) -> Result<> {
+      auto written = os::write_all(fd, bytes);
+      if (!written && written.error().os_errno() == EPIPE) return output_gone();
+      if (!written) return written;
+      progress_.add_bytes(bytes.size());
+      return {};
+    };
   }
 
   void pass_over(std::string_view what, const std::string& path) {
@@ -86,14 +108,14 @@ class Copier final {
   }
 
   Result<> send(int fd, std::optional<uint64_t> size, const std::string& remote, uint32_t mode) {
-    auto sent = files_.upload(fd, size, remote, mode, counter());
+    auto sent = run_task(loop_, files_.upload(counted(fd), size, remote, mode));
     if (!sent) return std::move(sent).error().with("writing " + to_printable(remote));
     progress_.add_files(1);
     return {};
   }
 
   Result<> receive(const std::string& remote, int fd) {
-    auto received = files_.download(remote, fd, counter());
+    auto received = run_task(loop_, files_.download(remote, to_file(fd)));
     if (!received && is_output_gone(received.error())) return received;
     if (!received) return std::move(received).error().with("reading " + to_printable(remote));
     progress_.add_files(1);
@@ -110,7 +132,8 @@ class Copier final {
     if (!sized) return send(fd.get(), std::nullopt, remote, info.st_mode & 0777);
     progress_.expect(size);
     if (size < kLarge) return send(fd.get(), size, remote, info.st_mode & 0777);
-    auto sent = files_.upload_in_parts(fd.get(), remote, info, counter());
+    const auto count = [this](uint64_t bytes) { progress_.add_bytes(bytes); };
+    auto sent = run_task(loop_, files_.upload_in_parts(fd.get(), remote, info, count));
     if (!sent) return std::move(sent).error().with("writing " + to_printable(remote));
     progress_.add_files(1);
     return {};
@@ -122,7 +145,7 @@ class Copier final {
     TRY(auto fd, pipe.start(directory, [this](const std::string& path, std::string_view why) {
       pass_over(why, path);
     }));
-    auto sent = files_.upload_archive(fd.get(), remote, counter());
+    auto sent = run_task(loop_, files_.upload_archive(counted(fd.get()), remote));
     fd.close();  // whoever still writes to it finds nobody
     TRY(const auto packed, pipe.finish());
     if (!sent) return std::move(sent).error().with("writing " + to_printable(remote));
@@ -162,7 +185,13 @@ class Copier final {
     });
     // Links come as what they are: nothing here ever goes through one.
     TarReader reader(unpacker, TarLinks::any);
-    auto received = files_.download_archive(remote, reader, counter());
+    const auto put = [&](std::string_view bytes) -> Result<> {
+      TRY_OK(reader.put(bytes));
+      progress_.add_bytes(bytes.size());
+      return {};
+    };
+    auto received = run_task(loop_, files_.download_archive(remote, client::Links::all, put));
+    if (received) received = reader.finish();
     if (!received) return std::move(received).error().with("reading " + to_printable(remote));
     return {};
   }
@@ -170,16 +199,16 @@ class Copier final {
   // To the entry's name in the directory `here`.
   Result<> download_entry(int here, const std::string& remote, const RemoteEntry& entry) {
     switch (entry.kind) {
-      case FileKind::directory:
+      case EntryKind::directory:
         return download_directory(here, entry.name, remote);
-      case FileKind::file:
+      case EntryKind::file:
         return download_file(here, entry.name, remote, entry.mode);
-      case FileKind::symlink:
+      case EntryKind::symlink:
         if (symlinkat(entry.link_target.c_str(), here, entry.name.c_str()) != 0) {
           pass_over("the link", remote);
         }
         return {};
-      case FileKind::other:
+      case EntryKind::other:
         pass_over("the special file", remote);
         return {};
     }
@@ -187,15 +216,16 @@ class Copier final {
   }
 
   Context& context_;
-  RemoteFiles files_;
+  asio::io_context& loop_;
+  client::RemoteFiles files_;
   Progress progress_;
 };
 
 Result<int> cp(Context& context) {
   const auto& words = context.args.words();
   TRY(const CopyPlan plan, plan_copy(words[0], words[1]));
-  TRY(const auto client, Client::open(context));
-  Copier copier(context, RemoteFiles(*client, plan.sandbox));
+  TRY(const auto client, open_client(context));
+  Copier copier(context, *client, plan.sandbox);
   const bool up = plan.direction == CopyPlan::Direction::upload;
   TRY_OK(up ? copier.upload(plan) : copier.download(plan));
   if (context.json() && plan.local != "-") {
@@ -213,6 +243,7 @@ const Verb kCpVerb{
                 .flags = {kEverywhereFlags},
                 .least_words = 2,
                 .most_words = 2},
+    .group = kFilesGroup,
     .summary = "Copy files and directories into a sandbox or out of it",
     .more =
         "Paths in the box are relative to its workspace. `-` is stdin or stdout. A directory goes "

@@ -24,7 +24,7 @@ Result<int> create(Context& context) {
   asked.request.cwd = context.args.find("workdir");
   asked.request.warm = context.args.find("warm");
   if (context.args.has("explain")) return explain(context, std::move(asked));
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   TRY_OK(settle_directories(context, *client, asked));
   TRY(const std::string text, client->post("/v1/sandboxes", json::encode(asked.request)));
   if (context.json()) {
@@ -42,6 +42,7 @@ const Verb kCreateVerb{
     .grammar = {.verb = "create",
                 .usage = "[FLAGS]",
                 .flags = {kSandboxFlags, kEnvFlags, kPlaceFlags, kFlags, kEverywhereFlags}},
+    .group = kSandboxesGroup,
     .summary = "Make a sandbox that stays, and print its id",
     .more =
         "Creating the same name again gives the same sandbox while it lives.\n"

@@ -69,7 +69,7 @@ Result<int> diff(Context& context) {
     return usage_error("--stat and --apply contradict each other");
   }
   const std::string path = args.words().size() > 1 ? args.words()[1] : "";
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   RemoteChanges source(*client, args.words()[0]);
   if (args.has("apply")) return apply(context, *client, source, path);
   TRY(const std::string text, source.fetch(path));
@@ -117,6 +117,7 @@ const Verb kDiffVerb{
                 .flags = {kFlags, kEverywhereFlags},
                 .least_words = 1,
                 .most_words = 2},
+    .group = kFilesGroup,
     .summary = "Show what a sandbox changed in directories shown copy-on-write",
     .more =
         "A is added, M modified, D deleted. --apply takes the changes home, as you: links are\n"

@@ -97,7 +97,8 @@ DoctorReport examine(Context& context, std::unique_ptr<SandboxRunner>& runner) {
 
 const Verb kDoctorVerb{
     .grammar = {.verb = "doctor", .usage = "[FLAGS]", .flags = {kFlags, kEverywhereFlags}},
-    .summary = "Show what this host offers to sandboxes, and how to repair what is missing",
+    .group = kDaemonGroup,
+    .summary = "Show what this host offers to sandboxes, and how to repair the rest",
     .more =
         "Changes nothing, and needs neither root nor a daemon. Exit code 0 if the default driver "
         "ran a\n"

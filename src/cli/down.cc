@@ -38,7 +38,7 @@ Result<> wait_until_gone(const std::string& socket) {
 Result<int> down(Context& context) {
   TRY(const TargetSearch search, find_target(context.args, find_variable));
   if (!search.found) return no_daemon(search);
-  TRY(const auto client, Client::connect(context, *search.found));
+  TRY(const auto client, connect_client(context, *search.found));
   const bool leave = context.args.has("leave");
   TRY_OK(
       client->post("/v1/shutdown", leave ? R"({"sandboxes":"leave"})" : R"({"sandboxes":"end"})"));
@@ -56,6 +56,7 @@ Result<int> down(Context& context) {
 
 const Verb kDownVerb{
     .grammar = {.verb = "down", .usage = "[FLAGS]", .flags = {kFlags, kEverywhereFlags}},
+    .group = kDaemonGroup,
     .summary = "End every sandbox and the daemon",
     .more = "",
     .run = down};

@@ -46,7 +46,7 @@ Result<std::string> fetch(Context& context) {
     TRY(const auto engine, context.program.open_engine());
     return to_json(engine->drivers());
   }
-  TRY(const auto client, Client::connect(context, *search.found));
+  TRY(const auto client, connect_client(context, *search.found));
   return client->get("/v1/drivers");
 }
 
@@ -73,6 +73,7 @@ Result<int> drivers(Context& context) {
 
 const Verb kDriversVerb{
     .grammar = {.verb = "drivers", .usage = "[FLAGS]", .flags = {kEverywhereFlags}},
+    .group = kDaemonGroup,
     .summary = "Show what can make sandboxes here, and what each does not protect",
     .more =
         "Without a daemon it tells what `atoll run` has. -q prints the names of those available.",

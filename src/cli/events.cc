@@ -3,11 +3,12 @@
 
 #include "base/run_task.h"
 #include "base/text.h"
+#include "cli/client.h"
 #include "cli/format.h"
 #include "cli/json_view.h"
-#include "cli/line_stream.h"
 #include "cli/output_pipe.h"
 #include "cli/verbs.h"
+#include "client/line_reader.h"
 #include "json/encode.h"
 
 namespace atl::cli {
@@ -65,18 +66,19 @@ Result<> show_kept(const Context& context, Client& client, const std::string& qu
 
 Result<int> events(Context& context) {
   const std::string query = query_from(context.args);
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   if (context.args.has("once")) {
     TRY_OK(show_kept(context, *client, query));
     return 0;
   }
   const auto after = context.args.find("after");
-  auto request = client->make_request(
+  auto request = client->connection().make_request(
       net::Method::get,
       "/v1/events?" + query + (after ? "&after=" + net::percent_encode(*after) : ""));
   request.headers.add("Accept", "application/x-ndjson");
   const auto on_line = [&](std::string_view line) { return show(context, line); };
-  TRY_OK(run_task(client->loop(), read_lines(*client, std::move(request), on_line)));
+  TRY_OK(run_task(client->loop(),
+                  client::read_lines(client->connection(), std::move(request), on_line)));
   return Error(Code::unavailable, "the daemon has stopped");
 }
 
@@ -84,6 +86,7 @@ Result<int> events(Context& context) {
 
 const Verb kEventsVerb{
     .grammar = {.verb = "events", .usage = "[FLAGS]", .flags = {kFlags, kEverywhereFlags}},
+    .group = kLookGroup,
     .summary = "Show what becomes of sandboxes, as it happens",
     .more =
         "--json prints an event per line; --after with the id of the last one that you have\n"

@@ -17,9 +17,9 @@ constexpr Flag kFlags[] = {
 
 Result<int> detach(Context& context, Client& client, const std::string& sandbox, ExecAsked asked) {
   TRY(const auto wire, to_wire(context.args.command(), std::move(asked)));
-  StreamRequest request{.target = sandbox_path(sandbox, "/exec?on_disconnect=keep"),
-                        .body = json::encode(wire)};
-  TRY(const StreamEnd started, start_detached(client, std::move(request)));
+  client::ExecStreamRequest request{.target = sandbox_path(sandbox, "/exec?on_disconnect=keep"),
+                                    .body = json::encode(wire)};
+  TRY(const client::ProcessRef started, start_detached(client, std::move(request)));
   const auto line = context.json() ? fmt::format(R"({{"sandbox":"{}","process":{}}})",
                                                  started.sandbox, started.process)
                                    : std::to_string(started.process);
@@ -34,7 +34,7 @@ Result<int> exec(Context& context) {
         .with_hint("for example: atoll exec BOX -- python3 -V");
   }
   TRY(ExecAsked asked, exec_from(context.args));
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   if (context.args.has("detach")) {
     if (asked.interactive) return usage_error("-d and -i contradict each other");
     return detach(context, *client, sandbox, std::move(asked));
@@ -54,6 +54,7 @@ const Verb kExecVerb{
                 .least_words = 1,
                 .most_words = 1,
                 .tail = Tail::command},
+    .group = kSandboxesGroup,
     .summary = "Run a command in a sandbox, by its id or name",
     .more =
         "The exit code is the command's. Ctrl-C is passed on to the command; a "

@@ -39,7 +39,7 @@ Result<int> explain(Context& context, SandboxAsked asked) {
     TRY_OK(check_that_nobody_was_meant(search));
     return explain_embedded(context, std::move(asked));
   }
-  TRY(const auto client, Client::connect(context, *search.found));
+  TRY(const auto client, connect_client(context, *search.found));
   TRY_OK(settle_directories(context, *client, asked));
   TRY(const std::string text, client->post("/v1/sandboxes:explain", json::encode(asked.request)));
   if (context.json()) {

@@ -8,7 +8,7 @@ namespace atl::cli {
 namespace {
 
 Result<int> inspect(Context& context) {
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   TRY(const std::string text, client->get(sandbox_path(context.args.words()[0])));
   if (context.json()) {
     TRY_OK(print(text + "\n"));
@@ -26,6 +26,7 @@ const Verb kInspectVerb{.grammar = {.verb = "inspect",
                                     .flags = {kEverywhereFlags},
                                     .least_words = 1,
                                     .most_words = 1},
+                        .group = kLookGroup,
                         .summary = "Show everything about a sandbox, as JSON",
                         .more = "--json puts it on one line.",
                         .run = inspect};

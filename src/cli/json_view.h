@@ -1,25 +1,20 @@
-// Reading answers of a daemon that may be newer or older than we are: what is missing is empty,
-// what is new is ignored.
+// Answers of a daemon, for people and for verbs.
 #pragma once
 
 #include <string>
-#include <string_view>
 
+#include "client/answer.h"
 #include "json/value.h"
 
 namespace atl::cli {
 
-// The member at a path of names ("usage.cpu_ms" is two), or null.
-const json::Value& at(const json::Value& value, std::string_view path);
-
-// "" unless it is a string.
-std::string text_at(const json::Value& value, std::string_view path);
-double number_at(const json::Value& value, std::string_view path);
-bool flag_at(const json::Value& value, std::string_view path);
-// Empty unless it is an array.
-const json::Array& list_at(const json::Value& value, std::string_view path);
-
-Result<json::Value> parse_answer(std::string_view text);
+using client::at;
+using client::bytes_at;
+using client::flag_at;
+using client::list_at;
+using client::number_at;
+using client::parse_answer;
+using client::text_at;
 
 // Indented by two blanks, for people.
 std::string to_pretty(const json::Value& value);

@@ -57,7 +57,7 @@ Result<std::string> body_of_create(const Args& args) {
 Result<int> create(Context& context) {
   if (context.args.words().size() > 1) return usage_error("keys create takes no words", "keys");
   TRY(std::string body, body_of_create(context.args));
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   TRY(const std::string text, client->post("/v1/keys", std::move(body)));
   if (context.json()) {
     TRY_OK(print(text + "\n"));
@@ -76,7 +76,7 @@ Result<int> create(Context& context) {
 Result<int> list(Context& context) {
   TRY_OK(allow_flags_of_create(context.args, "list"));
   if (context.args.words().size() > 1) return usage_error("keys list takes no words", "keys");
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   TRY(const std::string text, client->get("/v1/keys"));
   if (context.json()) {
     TRY_OK(print(text + "\n"));
@@ -101,7 +101,7 @@ Result<int> revoke(Context& context) {
   TRY_OK(allow_flags_of_create(context.args, "revoke"));
   const auto& words = context.args.words();
   if (words.size() < 2) return usage_error("keys revoke: name the ids of keys", "keys");
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   for (size_t i = 1; i < words.size(); ++i) {
     TRY_OK(client->remove("/v1/keys/" + net::percent_encode(words[i])));
     if (!context.json() && !context.quiet()) TRY_OK(print(words[i] + "\n"));
@@ -126,6 +126,7 @@ const Verb kKeysVerb{.grammar = {.verb = "keys",
                                  .flags = {kFlags, kEverywhereFlags},
                                  .least_words = 1,
                                  .most_words = 1 + kMostRevoked},
+                     .group = kAccessGroup,
                      .summary = "Make, list and revoke the keys of a daemon",
                      .more = "create prints the key once; only a hash of it is kept.",
                      .run = keys};

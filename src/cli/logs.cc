@@ -40,15 +40,15 @@ Result<int> logs(Context& context) {
   TRY(const std::string query, query_from(context.args));
   const std::string target = sandbox_path(sandbox, "/logs?" + query);
   if (!context.json()) {
-    TRY(const auto client, Client::open(context));
-    TRY_OK(copy_stream(*client, {.method = net::Method::get, .target = target}, "text/plain"));
+    TRY(const auto client, open_client(context));
+    TRY_OK(copy_stream(*client, target, "text/plain"));
     return 0;
   }
   if (context.args.has("follow")) {
     return usage_error("--json tells all at once, so it cannot go with --follow")
         .with_hint("leave one of the two out");
   }
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   TRY(const std::string text, client->get(target));
   std::string out;
   api::ObjectWriter object(out);
@@ -67,6 +67,7 @@ const Verb kLogsVerb{
                 .flags = {kFlags, kEverywhereFlags},
                 .least_words = 1,
                 .most_words = 1},
+    .group = kLookGroup,
     .summary = "Show what a command in a sandbox has written",
     .more = "The last megabyte or so of each stream is kept; what came before is gone.",
     .run = logs};

@@ -53,8 +53,12 @@ std::string manual_page(std::span<const Verb* const> verbs, std::string_view ver
       "anywhere\nover HTTP.\n"
       ".SH FLAGS OF EVERY VERB\n";
   for (const Flag& flag : kEverywhereFlags) append_flag(out, flag);
-  out += ".SH VERBS\n";
+  std::string_view headline;
   for (const Verb* verb : verbs) {
+    if (verb->group.headline() != headline) {
+      headline = verb->group.headline();
+      out += fmt::format(".SH VERBS: {}\n", headline);
+    }
     out += fmt::format(".SS \"atoll {} {}\"\n{}.\n", plain(verb->grammar.verb),
                        plain(verb->grammar.usage), plain(verb->summary));
     for (const auto& group : verb->grammar.flags) {

@@ -14,12 +14,12 @@
 #include "cli/driver_list.h"
 #include "cli/exec_flags.h"
 #include "cli/json_view.h"
-#include "cli/line_stream.h"
 #include "cli/map_inputs.h"
 #include "cli/output_pipe.h"
 #include "cli/report.h"
 #include "cli/sandbox_flags.h"
 #include "cli/verbs.h"
+#include "client/line_reader.h"
 #include "core/batch.h"
 #include "json/encode.h"
 #include "os/file.h"
@@ -160,8 +160,9 @@ class Teller final {
       object["input"] = inputs_[index];
       return print(json::encode(run) + "\n");
     }
-    TRY_OK(print(bytes_at(run, "stdout")));
-    const std::string err = bytes_at(run, "stderr");
+    TRY(const std::string out, bytes_at(run, "stdout"));
+    TRY(const std::string err, bytes_at(run, "stderr"));
+    TRY_OK(print(out));
     if (!err.empty()) TRY_OK(os::write_all(STDERR_FILENO, err));
     if (is_quiet_) return {};
     const json::Value& cut = at(run, "truncated");
@@ -176,13 +177,6 @@ class Teller final {
     if (cut.is_bool() && cut.as_bool())
       tell(fmt::format("atoll: {}: its output was cut after {} MiB", which, kKeptMiB));
     return {};
-  }
-
-  static std::string bytes_at(const json::Value& run, const std::string& name) {
-    const std::string coded = text_at(run, name + "_b64");
-    if (coded.empty()) return text_at(run, name);
-    const auto bytes = from_base64(coded);
-    return bytes ? *bytes : "";
   }
 
   static std::string shortened(const std::string& input) {
@@ -237,7 +231,7 @@ Result<size_t> map_part(const Context& context, Client& client, const Asked& ask
     TRY(auto exec, exec_for(context, asked, end++));
     batch.runs.push_back(std::move(exec));
   }
-  auto request = client.make_request(net::Method::post, "/v1/runs:batch");
+  auto request = client.connection().make_request(net::Method::post, "/v1/runs:batch");
   request.headers.add("Accept", "application/x-ndjson");
   request.headers.add("Content-Type", "application/json");
   request.body = json::encode(batch);
@@ -250,7 +244,8 @@ Result<size_t> map_part(const Context& context, Client& client, const Asked& ask
     if (index >= end) return Error(Code::unavailable, "the daemon answers nonsense");
     return teller.take(index, std::move(told));
   };
-  TRY_OK(run_task(client.loop(), read_lines(client, std::move(request), on_line)));
+  TRY_OK(run_task(client.loop(),
+                  client::read_lines(client.connection(), std::move(request), on_line)));
   if (has_end) return end;
   return Error(Code::unavailable, "the daemon broke off before everything had run")
       .with_hint("was it stopped? what has been shown is complete");
@@ -323,7 +318,7 @@ Result<int> map(Context& context) {
         runs, {static_cast<size_t>(asked.jobs), static_cast<int>(asked.retries) + 1, true}));
     return teller.end();
   }
-  TRY(const auto client, Client::connect(context, *search.found));
+  TRY(const auto client, connect_client(context, *search.found));
   TRY_OK(settle_directories(context, *client, asked.sandbox));
   Teller teller(context, asked.inputs);
   for (size_t next = 0; next < asked.inputs.size();) {
@@ -340,7 +335,8 @@ const Verb kMapVerb{
                 .flags = {kSandboxFlags, kEnvFlags, kPlaceFlags, kExecFlags, kFlags,
                           kEverywhereFlags},
                 .tail = Tail::command},
-    .summary = "Run a command for each input, each in a fresh sandbox, some at a time",
+    .group = kRunGroup,
+    .summary = "Run a command for each input, each in a fresh sandbox",
     .more =
         "Inputs are the lines of stdin. {} in the command is the input, {#} its number; without "
         "either the\n"

@@ -15,6 +15,7 @@
 #include "cli/output_pipe.h"
 #include "cli/report.h"
 #include "cli/verbs.h"
+#include "client/port_dial.h"
 #include "net/event.h"
 #include "net/listener.h"
 #include "net/relay.h"
@@ -57,16 +58,7 @@ Result<Fd> listen_here(const std::string& address, const Forward& forward) {
 }
 
 Task<> serve(Client& client, std::string sandbox, uint16_t port, net::StreamPtr visitor) {
-  auto request =
-      client.make_request(net::Method::get, sandbox_path(sandbox, fmt::format("/ports/{}", port)));
-  request.headers.add("Upgrade", "tcp");
-  request.headers.add("Connection", "Upgrade");
-  request.timeouts.total.reset();
-  CO_TRY(const auto call, co_await client.begin(std::move(request)));
-  CO_TRY_OK(co_await client.expect_success(*call));
-  if (call->head().status != 101) co_return Error(Code::unavailable, "the daemon does not connect");
-  auto released = call->release_stream();
-  if (!released.stream) co_return Error(Code::unavailable, "the daemon broke off");
+  CO_TRY(auto released, co_await client::dial_port(client.connection(), sandbox, port));
   co_return co_await net::relay(std::move(visitor), std::move(released.stream),
                                 std::move(released.already_read));
 }
@@ -137,7 +129,7 @@ Result<int> port(Context& context) {
   for (size_t i = 1; i < words.size(); ++i) {
     TRY(forwards.emplace_back(), forward_from(words[i]));
   }
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   TRY(const std::string text, client->get(sandbox_path(sandbox)));
   TRY(const auto view, parse_answer(text));
   std::vector<Served> served;
@@ -162,6 +154,7 @@ const Verb kPortVerb{
                 .flags = {kFlags, kEverywhereFlags},
                 .least_words = 2,
                 .most_words = 65},
+    .group = kAccessGroup,
     .summary = "Make ports of a sandbox ports of this machine",
     .more =
         "Anything that speaks TCP to the port here speaks to the one in the sandbox, which needs "

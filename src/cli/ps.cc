@@ -38,7 +38,7 @@ Result<int> ps(Context& context) {
   if (const auto driver = context.args.find("driver")) add("driver", *driver);
   if (const auto tenant = context.args.find("tenant")) add("tenant", *tenant);
   for (const std::string& label : context.args.all("label")) add("label", label);
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   TRY(const auto sandboxes, fetch_sandboxes(*client, std::move(filter)));
 
   std::string text;
@@ -58,6 +58,7 @@ Result<int> ps(Context& context) {
 
 const Verb kPsVerb{
     .grammar = {.verb = "ps", .usage = "[FLAGS]", .flags = {kFlags, kEverywhereFlags}},
+    .group = kLookGroup,
     .summary = "List the sandboxes",
     .more = "-q prints ids only.",
     .run = ps};

@@ -18,7 +18,7 @@ Result<int> renew(Context& context) {
     TRY(const int64_t seconds, parse_seconds("ttl", *text));
     body = fmt::format(R"({{"ttl_s":{}}})", seconds);
   }
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   return for_each(context, *client, context.args.words(),
                   [&](Client& daemon, const std::string& sandbox) {
                     return daemon.post(sandbox_path(sandbox, "/renew"), body);
@@ -32,6 +32,7 @@ const Verb kRenewVerb{.grammar = {.verb = "renew",
                                   .flags = {kFlags, kEverywhereFlags},
                                   .least_words = 1,
                                   .most_words = kMostSandboxes},
+                      .group = kSandboxesGroup,
                       .summary = "Give sandboxes more time",
                       .more = "",
                       .run = renew};

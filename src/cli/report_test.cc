@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include "cli/args.h"
-#include "cli/client.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
 
@@ -65,30 +64,6 @@ TEST(ErrorJson, HasTheSameFactsAndOnlyThoseThatThereAre) {
             "\n");
   EXPECT_EQ(to_json(Error(Code::internal, "x"), ""),
             "{\"ok\":false,\"error\":{\"code\":\"internal\",\"message\":\"x\"}}\n");
-}
-
-TEST(Problem, BecomesTheErrorThatItDescribes) {
-  std::string request_id;
-
-  const Error error = problem_to_error(
-      409,
-      R"({"code":"unsupported","detail":"local cannot pause","hint":"use native","stage":"pause","request_id":"req7"})",
-      request_id);
-
-  EXPECT_EQ(error.code(), Code::unsupported);
-  EXPECT_EQ(error.message(), "local cannot pause");
-  EXPECT_EQ(error.hint(), "use native");
-  EXPECT_EQ(error.stage(), "pause");
-  EXPECT_EQ(request_id, "req7");
-}
-
-TEST(Problem, AnAnswerThatIsNoneStillTellsItsStatus) {
-  std::string request_id;
-
-  const Error error = problem_to_error(503, "<html>busy</html>", request_id);
-
-  EXPECT_EQ(error.code(), Code::unavailable);
-  EXPECT_THAT(error.message(), HasSubstr("503"));
 }
 
 TEST(SummaryLine, HasDriverIsolationAndNumbers) {

@@ -18,7 +18,7 @@ Result<int> resize(Context& context) {
   const auto fine = check_resize(resources);
   if (!fine) return usage_error(in_flag_words(fine.error()).message());
   const std::string body = R"({"resources":)" + json::encode(resources) + "}";
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   return for_each(context, *client, context.args.words(),
                   [&](Client& daemon, const std::string& sandbox) {
                     return daemon.patch(sandbox_path(sandbox), body);
@@ -32,6 +32,7 @@ const Verb kResizeVerb{.grammar = {.verb = "resize",
                                    .flags = {kResizeFlags, kEverywhereFlags},
                                    .least_words = 1,
                                    .most_words = kMostSandboxes},
+                       .group = kSandboxesGroup,
                        .summary = "Change the limits of sandboxes while they run",
                        .more = "What is not named stays as it is.",
                        .run = resize};

@@ -6,7 +6,7 @@ namespace atl::cli {
 namespace {
 
 Result<int> resume(Context& context) {
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   return for_each(context, *client, context.args.words(),
                   [](Client& daemon, const std::string& sandbox) {
                     return daemon.post(sandbox_path(sandbox, "/resume"), "");
@@ -20,6 +20,7 @@ const Verb kResumeVerb{.grammar = {.verb = "resume",
                                    .flags = {kEverywhereFlags},
                                    .least_words = 1,
                                    .most_words = kMostSandboxes},
+                       .group = kSandboxesGroup,
                        .summary = "Let paused sandboxes go on",
                        .more = "",
                        .run = resume};

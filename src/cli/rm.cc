@@ -20,7 +20,7 @@ Result<int> rm(Context& context) {
   if (!args.words().empty() && args.has("all")) {
     return usage_error("--all means every sandbox; name none besides");
   }
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   std::vector<std::string> sandboxes = args.words();
   if (args.has("all")) {
     TRY(sandboxes, fetch_sandbox_ids(*client));
@@ -45,6 +45,7 @@ const Verb kRmVerb{.grammar = {.verb = "rm",
                                .usage = "[FLAGS] BOX… | --all",
                                .flags = {kFlags, kEverywhereFlags},
                                .most_words = kMostSandboxes},
+                   .group = kSandboxesGroup,
                    .summary = "Remove sandboxes with everything in them",
                    .more = "",
                    .run = rm};

@@ -167,20 +167,20 @@ Result<int> run_embedded(Context& context, Asked asked) {
 Result<int> run_remote(Context& context, Client& client, Asked asked) {
   TRY(WireExec exec, to_wire(context.args.command(), std::move(asked.exec)));
   if (context.args.has("no-warm")) exec.warm = false;
-  StreamRequest request{.target = "/v1/runs", .input = asked.input};
+  StreamRequest request{.exec = {.target = "/v1/runs"}, .input = asked.input};
   if (context.json()) {
     if (asked.input == Input::forward) {
       TRY(const std::string bytes, read_stdin());
       exec.stdin_b64 = to_base64(bytes);
     }
     const WireRun run{std::move(asked.sandbox.request), std::move(exec)};
-    TRY(const std::string text, client.post(request.target, json::encode(run)));
+    TRY(const std::string text, client.post(request.exec.target, json::encode(run)));
     TRY_OK(print(text + "\n"));
     TRY(const auto exit, parse_answer(text));
     return exit_code_of(facts_from(exit));
   }
   if (asked.input != Input::none) exec.stdin_open = true;
-  request.body = json::encode(WireRun{std::move(asked.sandbox.request), std::move(exec)});
+  request.exec.body = json::encode(WireRun{std::move(asked.sandbox.request), std::move(exec)});
   TRY(const StreamEnd ended, follow_stream(client, std::move(request)));
   return end(context, facts_from(ended.exit));
 }
@@ -240,7 +240,7 @@ Result<int> run(Context& context) {
     TRY_OK(check_that_nobody_was_meant(search));
     return run_embedded(context, std::move(asked));
   }
-  TRY(const auto client, Client::connect(context, *search.found));
+  TRY(const auto client, connect_client(context, *search.found));
   TRY_OK(settle_directories(context, *client, asked.sandbox));
   TRY_OK(check_apply(asked));
   if (asked.apply != Apply::never) return run_and_apply(context, *client, std::move(asked));
@@ -256,6 +256,7 @@ const Verb kRunVerb{
                 .flags = {kSandboxFlags, kEnvFlags, kPlaceFlags, kExecFlags, kFlags,
                           kEverywhereFlags},
                 .tail = Tail::command},
+    .group = kRunGroup,
     .summary = "Run a command in a fresh sandbox that is gone afterwards",
     .more =
         "Works without a daemon. Stdin is passed to the command when it is not a terminal, or with "

@@ -22,7 +22,7 @@ Result<std::unique_ptr<SandboxRunner>> SandboxRunner::open(Context& context) {
   std::unique_ptr<SandboxRunner> runner(new SandboxRunner);
   TRY(const TargetSearch search, find_target(context.args, find_variable));
   if (search.found) {
-    TRY(runner->client_, Client::connect(context, *search.found));
+    TRY(runner->client_, connect_client(context, *search.found));
     runner->where_ = "the daemon at " + search.found->url;
     return runner;
   }

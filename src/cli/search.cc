@@ -6,9 +6,9 @@
 #include "cli/format.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
-#include "cli/remote_files.h"
 #include "cli/report.h"
 #include "cli/verbs.h"
+#include "client/remote_files.h"
 
 namespace atl::cli {
 namespace {
@@ -32,13 +32,8 @@ std::string with_value(const Args& args, std::string_view flag, std::string_view
   return value ? fmt::format("&{}={}", parameter, net::percent_encode(*value)) : "";
 }
 
-std::string path_query(const std::string& path) {
-  return is_utf8(path) ? "path=" + net::percent_encode(path)
-                       : "path_b64=" + net::percent_encode(to_base64(path));
-}
-
 Result<int> show(Context& context, const std::string& target, std::string_view list) {
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   TRY(const std::string text, client->get(target));
   if (context.json()) {
     TRY_OK(print(text + "\n"));
@@ -64,7 +59,7 @@ Result<int> show(Context& context, const std::string& target, std::string_view l
 Result<int> find(Context& context) {
   const auto& words = context.args.words();
   const std::string path = words.size() > 1 ? words[1] : ".";
-  const std::string query = path_query(path) + with_value(context.args, "name", "name") +
+  const std::string query = client::path_query(path) + with_value(context.args, "name", "name") +
                             with_value(context.args, "type", "kind") +
                             with_value(context.args, "depth", "depth") +
                             with_value(context.args, "limit", "limit");
@@ -74,7 +69,7 @@ Result<int> find(Context& context) {
 Result<int> grep(Context& context) {
   const auto& words = context.args.words();
   const std::string path = words.size() > 2 ? words[2] : ".";
-  std::string query = path_query(path) + "&pattern=" + net::percent_encode(words[1]) +
+  std::string query = client::path_query(path) + "&pattern=" + net::percent_encode(words[1]) +
                       with_value(context.args, "include", "include") +
                       with_value(context.args, "limit", "limit");
   if (context.args.has("fixed")) query += "&fixed=true";
@@ -89,6 +84,7 @@ const Verb kFindVerb{.grammar = {.verb = "find",
                                  .flags = {kFindFlags, kEverywhereFlags},
                                  .least_words = 1,
                                  .most_words = 2},
+                     .group = kFilesGroup,
                      .summary = "Find files of a sandbox by name and kind",
                      .more = "Without PATH, in the workspace. No link is followed.",
                      .run = find};
@@ -99,6 +95,7 @@ const Verb kGrepVerb{
                 .flags = {kGrepFlags, kEverywhereFlags},
                 .least_words = 2,
                 .most_words = 3},
+    .group = kFilesGroup,
     .summary = "Find lines in the files of a sandbox",
     .more =
         "PATTERN is a POSIX extended regular expression. Binary files are left out; the exit code "

@@ -88,6 +88,7 @@ Result<int> serve(Context& context) {
 
 const Verb kServeVerb{
     .grammar = {.verb = "serve", .usage = "[FLAGS]", .flags = {kFlags, kEverywhereFlags}},
+    .group = kDaemonGroup,
     .summary = "Serve the API until told to stop",
     .more =
         "Everything is kept in the state directory: the first key in admin.key, the socket "

@@ -71,7 +71,7 @@ std::string json_of(const std::vector<Row>& rows) {
 }
 
 Result<int> stats(Context& context) {
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   TRY(const auto rows, fetch(context, *client));
   TRY_OK(print(context.json() ? json_of(rows) : table_of(rows)));
   return 0;
@@ -83,6 +83,7 @@ const Verb kStatsVerb{.grammar = {.verb = "stats",
                                   .usage = "[FLAGS] [BOX…]",
                                   .flags = {kEverywhereFlags},
                                   .most_words = kMostWords},
+                      .group = kLookGroup,
                       .summary = "Show what sandboxes use: processes, processor time, memory",
                       .more = "",
                       .run = stats};

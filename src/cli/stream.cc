@@ -11,9 +11,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "api/v1/output_sink.h"
 #include "base/run_task.h"
-#include "cli/frame_reader.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
 #include "cli/raw_terminal.h"
@@ -21,32 +19,16 @@
 namespace atl::cli {
 namespace {
 
-using api::v1::FrameKind;
+using net::FrameKind;
 
-constexpr std::string_view kFrames = "application/vnd.atoll.stream";
 constexpr size_t kPieceBytes = 256 * 1024;
-
-net::ClientRequest to_request(const Client& client, StreamRequest stream,
-                              std::string_view accept = kFrames) {
-  auto request = client.make_request(stream.method, std::move(stream.target));
-  request.headers.add("Accept", accept);
-  if (!stream.body.empty()) request.headers.add("Content-Type", "application/json");
-  request.body = std::move(stream.body);
-  request.timeouts.total.reset();  // a command takes as long as it takes
-  return request;
-}
-
-Error cut_off() {
-  return Error(Code::unavailable, "the daemon broke off before the command had ended")
-      .with_hint("was it stopped? what runs in a kept sandbox goes on: atoll ps, atoll logs BOX");
-}
 
 // Shared with the coroutines that it starts: whatever still waits when the stream has ended goes
 // with the loop.
 class Follower final : public std::enable_shared_from_this<Follower> {
  public:
   Follower(Client& client, Input input, Leaving leaving, std::unique_ptr<RawTerminal> raw)
-      : client_(client),
+      : connection_(client.connection()),
         input_(input),
         leaving_(leaving),
         raw_(std::move(raw)),
@@ -59,7 +41,7 @@ class Follower final : public std::enable_shared_from_this<Follower> {
     if (raw_) signals_.add(SIGWINCH, ignored);
   }
 
-  Task<StreamEnd> follow(net::ClientRequest request) {
+  Task<StreamEnd> follow(client::ExecStreamRequest request) {
     const auto self = shared_from_this();
     wait_for_signal();
     auto ended = co_await receive(std::move(request));
@@ -71,86 +53,56 @@ class Follower final : public std::enable_shared_from_this<Follower> {
       if (first_signal_ != 0 && !has_exit_) co_return ended_by_signal();
       co_return std::move(ended).error();
     }
-    // How the command ended is not known then, so it must not look like success.
-    if (!has_exit_) co_return cut_off();
     co_return std::move(end_);
   }
 
  private:
-  Task<> receive(net::ClientRequest request) {
-    CO_TRY(call_, co_await client_.begin(std::move(request)));
-    CO_TRY_OK(co_await client_.expect_success(*call_));
-    std::string buffer(kPieceBytes, '\0');
+  Task<> receive(client::ExecStreamRequest request) {
+    CO_TRY(stream_, co_await client::ExecStream::open(connection_, std::move(request)));
     for (;;) {
-      const auto got = co_await call_->read_some(buffer.data(), buffer.size());
-      if (!got && got.error().code() == Code::unavailable) co_return cut_off();
-      if (!got) co_return got.error();
-      if (*got == 0) break;
-      frames_.add({buffer.data(), *got});
-      for (;;) {
-        CO_TRY(const auto piece, frames_.next());
-        if (!piece) break;
-        CO_TRY_OK(co_await on_piece(*piece));
-      }
+      CO_TRY(auto event, co_await stream_->next());
+      if (!event) co_return Result<>();
+      CO_TRY_OK(co_await on_event(*std::move(event)));
     }
-    if (frames_.is_between_frames()) co_return Result<>();
-    co_return cut_off();
   }
 
-  Task<> on_piece(FramePiece piece) {
-    switch (static_cast<FrameKind>(piece.kind)) {
+  Task<> on_event(client::ExecEvent event) {
+    switch (event.kind) {
       case FrameKind::out:
-        co_return co_await out_.write(piece.bytes);
+        co_return co_await out_.write(event.bytes);
       case FrameKind::err:
-        co_return co_await err_.write(piece.bytes);
+        co_return co_await err_.write(event.bytes);
       case FrameKind::start:
-        co_return on_start(piece.bytes);
-      case FrameKind::exit: {
-        CO_TRY(end_.exit, parse_answer(piece.bytes));
+        on_start(client::started_process(event.value));
+        break;
+      case FrameKind::exit:
+        end_.exit = std::move(event.value);
         has_exit_ = true;
-        co_return Result<>();
-      }
+        break;
       case FrameKind::gap: {
-        CO_TRY(const auto gap, parse_answer(piece.bytes));
-        const double lost = number_at(gap, "to") - number_at(gap, "from");
+        const double lost = number_at(event.value, "to") - number_at(event.value, "from");
         const std::string notice =
             fmt::format("atoll: {:.0f} bytes of {} are lost: nobody read them in time\n", lost,
-                        text_at(gap, "stream"));
+                        text_at(event.value, "stream"));
         co_return co_await err_.write(notice);
       }
-      case FrameKind::error: {
-        std::string ignored;
-        co_return problem_to_error(500, piece.bytes, ignored);
-      }
+      case FrameKind::error:
+        break;
     }
-    co_return Result<>();  // a kind that a newer daemon knows
+    co_return Result<>();
   }
 
-  Result<> on_start(std::string_view bytes) {
-    TRY(const auto start, parse_answer(bytes));
-    end_.sandbox = text_at(start, "sandbox");
-    end_.process = static_cast<uint64_t>(number_at(start, "process"));
-    if (input_ != Input::none) {
-      spawn(client_.loop().get_executor(), forward_stdin(shared_from_this()));
-    }
+  void on_start(client::ProcessRef started) {
+    end_.started = std::move(started);
+    if (input_ != Input::none) spawn(connection_.executor(), forward_stdin(shared_from_this()));
     // What runs there already draws itself anew.
-    if (raw_) spawn(client_.loop().get_executor(), send_size(shared_from_this()));
-    return {};
-  }
-
-  std::string process_path(std::string_view rest) const {
-    return sandbox_path(end_.sandbox, fmt::format("/processes/{}/{}", end_.process, rest));
+    if (raw_) spawn(connection_.executor(), send_size(shared_from_this()));
   }
 
   // Errors end it in silence: a command may stop reading whenever it likes, and how it ended is
   // told by the stream.
   static Task<> forward_stdin(std::shared_ptr<Follower> self) {
-    auto request = self->client_.make_request(net::Method::post, self->process_path("stdin"));
-    request.headers.add("Content-Type", "application/octet-stream");
-    request.timeouts.total.reset();
-    const net::RequestBody body{net::RequestBody::Kind::chunked, 0};
-    CO_TRY(const auto call, co_await self->client_.begin(std::move(request), body));
-
+    CO_TRY(const auto call, co_await client::open_stdin(self->connection_, self->end_.started));
     CO_TRY(Fd input, open_stdin());
     boost::system::error_code failure;
     self->stdin_.assign(input.release(), failure);
@@ -170,7 +122,7 @@ class Follower final : public std::enable_shared_from_this<Follower> {
       }
       if (can_leave && self->leave_keys_.are_complete()) {
         self->end_.left = true;
-        self->call_->cancel();
+        self->stream_->cancel();
         co_return Result<>();  // breaking off is not the end of its stdin
       }
     }
@@ -189,20 +141,20 @@ class Follower final : public std::enable_shared_from_this<Follower> {
 
   void on_signal(int number) {
     if (number == SIGWINCH) {
-      if (end_.process != 0) spawn(client_.loop().get_executor(), send_size(shared_from_this()));
+      if (end_.started.process != 0) spawn(connection_.executor(), send_size(shared_from_this()));
       return;
     }
     if (first_signal_ == 0) first_signal_ = number;
     if (number == SIGINT) ++interrupts_;
     if (interrupts_ > 2) leave(number);
-    if (end_.process == 0) {
+    if (end_.started.process == 0) {
       // Nothing runs yet that could take a signal; the daemon gives up what it is doing when we
       // leave.
-      if (call_) return call_->cancel();
+      if (stream_) return stream_->cancel();
       leave(number);
     }
     const int passed_on = interrupts_ == 2 ? SIGKILL : number;
-    spawn(client_.loop().get_executor(), send_signal(shared_from_this(), passed_on));
+    spawn(connection_.executor(), send_signal(shared_from_this(), passed_on));
   }
 
   [[noreturn]] void leave(int number) {
@@ -212,19 +164,13 @@ class Follower final : public std::enable_shared_from_this<Follower> {
 
   static Task<> send_size(std::shared_ptr<Follower> self) {
     const TerminalSize size = terminal_size();
-    auto request = self->client_.make_request(net::Method::post, self->process_path("resize"));
-    request.headers.add("Content-Type", "application/json");
-    request.body = fmt::format(R"({{"rows":{},"cols":{}}})", size.rows, size.columns);
-    CO_TRY_OK(co_await self->client_.exchange(std::move(request)));
-    co_return Result<>();
+    co_return co_await client::resize_terminal(self->connection_, self->end_.started, size.rows,
+                                               size.columns);
   }
 
   static Task<> send_signal(std::shared_ptr<Follower> self, int number) {
-    auto request = self->client_.make_request(net::Method::post, self->process_path("signal"));
-    request.headers.add("Content-Type", "application/json");
-    request.body = fmt::format(R"({{"signal":"SIG{}"}})", sigabbrev_np(number));
-    CO_TRY_OK(co_await self->client_.exchange(std::move(request)));
-    co_return Result<>();
+    const std::string name = std::string("SIG") + sigabbrev_np(number);
+    co_return co_await client::send_signal(self->connection_, self->end_.started, name);
   }
 
   StreamEnd ended_by_signal() {
@@ -234,7 +180,7 @@ class Follower final : public std::enable_shared_from_this<Follower> {
     return std::move(end_);
   }
 
-  Client& client_;
+  client::Connection& connection_;
   Input input_;
   Leaving leaving_;
   std::unique_ptr<RawTerminal> raw_;
@@ -243,35 +189,24 @@ class Follower final : public std::enable_shared_from_this<Follower> {
   OutputPipe out_;
   OutputPipe err_;
   asio::posix::stream_descriptor stdin_;
-  std::unique_ptr<net::ClientCall> call_;
-  FrameReader frames_;
+  std::unique_ptr<client::ExecStream> stream_;
   StreamEnd end_;
   bool has_exit_ = false;
   int first_signal_ = 0;
   int interrupts_ = 0;
 };
 
-Task<StreamEnd> read_start(Client& client, net::ClientRequest request) {
-  CO_TRY(const auto call, co_await client.begin(std::move(request)));
-  CO_TRY_OK(co_await client.expect_success(*call));
-  std::string buffer(4'096, '\0');
-  FrameReader frames;
-  for (;;) {
-    CO_TRY(const size_t got, co_await call->read_some(buffer.data(), buffer.size()));
-    if (got == 0) co_return Error(Code::unavailable, "the daemon broke off");
-    frames.add({buffer.data(), got});
-    CO_TRY(const auto piece, frames.next());
-    if (!piece) continue;
-    CO_TRY(const auto start, parse_answer(piece->bytes));
-    co_return StreamEnd{
-        text_at(start, "sandbox"), static_cast<uint64_t>(number_at(start, "process")), {}};
-  }
+Task<client::ProcessRef> read_start(client::Connection& connection,
+                                    client::ExecStreamRequest request) {
+  CO_TRY(const auto stream, co_await client::ExecStream::open(connection, std::move(request)));
+  CO_TRY(const auto event, co_await stream->next());
+  co_return event ? client::started_process(event->value) : client::ProcessRef{};
 }
 
 Task<> copy(Client& client, net::ClientRequest request) {
   OutputPipe out(client.loop().get_executor(), STDOUT_FILENO);
-  CO_TRY(const auto call, co_await client.begin(std::move(request)));
-  CO_TRY_OK(co_await client.expect_success(*call));
+  CO_TRY(const auto call, co_await client.connection().begin(std::move(request)));
+  CO_TRY_OK(co_await client.connection().expect_success(*call));
   std::string buffer(kPieceBytes, '\0');
   for (;;) {
     CO_TRY(const size_t got, co_await call->read_some(buffer.data(), buffer.size()));
@@ -283,8 +218,11 @@ Task<> copy(Client& client, net::ClientRequest request) {
 
 }  // namespace
 
-Result<> copy_stream(Client& client, StreamRequest request, std::string_view accept) {
-  return run_task(client.loop(), copy(client, to_request(client, std::move(request), accept)));
+Result<> copy_stream(Client& client, std::string target, std::string_view accept) {
+  auto request = client.connection().make_request(net::Method::get, std::move(target));
+  request.headers.add("Accept", accept);
+  request.timeouts.total.reset();  // it takes as long as it takes
+  return run_task(client.loop(), copy(client, std::move(request)));
 }
 
 Result<StreamEnd> follow_stream(Client& client, StreamRequest request) {
@@ -294,11 +232,11 @@ Result<StreamEnd> follow_stream(Client& client, StreamRequest request) {
   }
   const auto follower =
       std::make_shared<Follower>(client, request.input, request.leaving, std::move(raw));
-  return run_task(client.loop(), follower->follow(to_request(client, std::move(request))));
+  return run_task(client.loop(), follower->follow(std::move(request.exec)));
 }
 
-Result<StreamEnd> start_detached(Client& client, StreamRequest request) {
-  return run_task(client.loop(), read_start(client, to_request(client, std::move(request))));
+Result<client::ProcessRef> start_detached(Client& client, client::ExecStreamRequest request) {
+  return run_task(client.loop(), read_start(client.connection(), std::move(request)));
 }
 
 }  // namespace atl::cli

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "cli/client.h"
+#include "client/exec_stream.h"
 #include "json/value.h"
 
 namespace atl::cli {
@@ -25,16 +26,13 @@ enum class Leaving : uint8_t {
 };
 
 struct StreamRequest {
-  net::Method method = net::Method::post;
-  std::string target;
-  std::string body;  // JSON
+  client::ExecStreamRequest exec;
   Input input = Input::none;
   Leaving leaving = Leaving::ends;
 };
 
 struct StreamEnd {
-  std::string sandbox;
-  uint64_t process = 0;
+  client::ProcessRef started;
   json::Value exit;   // how it ended, as the API tells it
   bool left = false;  // it has not ended: the user has left it
 };
@@ -42,9 +40,9 @@ struct StreamEnd {
 Result<StreamEnd> follow_stream(Client& client, StreamRequest request);
 
 // The answer as it comes, on our stdout.
-Result<> copy_stream(Client& client, StreamRequest request, std::string_view accept);
+Result<> copy_stream(Client& client, std::string target, std::string_view accept);
 
 // Starts the command and leaves it running.
-Result<StreamEnd> start_detached(Client& client, StreamRequest request);
+Result<client::ProcessRef> start_detached(Client& client, client::ExecStreamRequest request);
 
 }  // namespace atl::cli

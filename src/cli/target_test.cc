@@ -153,7 +153,7 @@ TEST_F(TargetTest, ASocketThatMayNotBeOpenedIsNotTakenForNobody) {
 
 TEST_F(TargetTest, ADirectoryThatNobodyNamedDoesNotStandInTheWay) {
   TargetSearch search;
-  search.trouble = not_permitted("/x/atoll.sock");
+  search.trouble = client::not_permitted("/x/atoll.sock");
 
   EXPECT_TRUE(check_that_nobody_was_meant(search));
   search.named = true;

@@ -20,7 +20,7 @@ Result<int> token(Context& context) {
     TRY(const int64_t seconds, parse_seconds("ttl", *text));
     body = fmt::format(R"({{"ttl_s":{}}})", seconds);
   }
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   TRY(const std::string text, client->post(sandbox_path(context.args.words()[0], "/token"), body));
   if (context.json()) {
     TRY_OK(print(text + "\n"));
@@ -39,6 +39,7 @@ const Verb kTokenVerb{
                 .flags = {kFlags, kEverywhereFlags},
                 .least_words = 1,
                 .most_words = 1},
+    .group = kAccessGroup,
     .summary = "Make a token that is good for one sandbox",
     .more =
         "Whoever has it runs commands and reads and writes files in this sandbox, "

@@ -174,7 +174,7 @@ Result<int> top(Context& context) {
   const bool is_screen = isatty(STDOUT_FILENO) == 1 && !context.json();
   const uint64_t usual = is_screen ? kMostLooks : 1;
   TRY(const uint64_t count, number_from(context.args, "count", uint64_t{1}, kMostLooks, usual));
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   const auto wait = Millis(static_cast<int64_t>(delay * 1000));
   std::unique_ptr<RawTerminal> keys;
   if (is_screen && isatty(STDIN_FILENO) == 1) {
@@ -203,6 +203,7 @@ Result<int> top(Context& context) {
 
 const Verb kTopVerb{
     .grammar = {.verb = "top", .usage = "[FLAGS]", .flags = {kFlags, kEverywhereFlags}},
+    .group = kLookGroup,
     .summary = "Watch what sandboxes use, the busiest first",
     .more = "q leaves. --json prints a list for each look.",
     .run = top};

@@ -54,7 +54,7 @@ Result<int> trace(Context& context) {
   if (context.args.has("last") != context.args.words().empty()) {
     return usage_error("it takes an ID or --last", "trace");
   }
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   TRY(const auto ids, find_ids(context, *client));
   json::Array traces;
   std::string text;
@@ -81,6 +81,7 @@ const Verb kTraceVerb{
                 .usage = "[FLAGS] ID | --last",
                 .flags = {kFlags, kEverywhereFlags},
                 .most_words = 1},
+    .group = kLookGroup,
     .summary = "Show where the time of a request went, stage by stage",
     .more =
         "ID is a trace, a sandbox (all that was done with it) or a request, such as a run's.\n"

@@ -24,13 +24,14 @@ constexpr Flag kEverywhere[] = {
     {"help", 'h', "", "this text"},
 };
 
+// Group by group.
 constexpr const Verb* kVerbs[] = {
-    &kRunVerb,    &kMapVerb,     &kCreateVerb,     &kExecVerb,    &kAttachVerb, &kPortVerb,
-    &kPsVerb,     &kInspectVerb, &kLogsVerb,       &kStatsVerb,   &kTraceVerb,  &kTopVerb,
-    &kEventsVerb, &kCpVerb,      &kFindVerb,       &kGrepVerb,    &kWatchVerb,  &kDiffVerb,
-    &kStopVerb,   &kStartVerb,   &kPauseVerb,      &kResumeVerb,  &kResizeVerb, &kRenewVerb,
-    &kRmVerb,     &kDownVerb,    &kDriversVerb,    &kDoctorVerb,  &kKeysVerb,   &kTokenVerb,
-    &kConfigVerb, &kServeVerb,   &kCompletionVerb, &kVersionVerb,
+    &kRunVerb,    &kMapVerb,     &kCreateVerb,     &kExecVerb,    &kAttachVerb, &kStopVerb,
+    &kStartVerb,  &kPauseVerb,   &kResumeVerb,     &kResizeVerb,  &kRenewVerb,  &kRmVerb,
+    &kPsVerb,     &kInspectVerb, &kLogsVerb,       &kStatsVerb,   &kTopVerb,    &kEventsVerb,
+    &kTraceVerb,  &kCpVerb,      &kFindVerb,       &kGrepVerb,    &kWatchVerb,  &kDiffVerb,
+    &kPortVerb,   &kKeysVerb,    &kTokenVerb,      &kServeVerb,   &kDownVerb,   &kDriversVerb,
+    &kDoctorVerb, &kConfigVerb,  &kCompletionVerb, &kVersionVerb,
 };
 
 // Flags that every verb takes may also stand before the verb; they are then the verb's first.
@@ -112,15 +113,17 @@ std::string describe(const Verb& verb) {
 
 std::string describe_verbs() {
   std::string text =
-      "usage: atoll VERB [FLAGS] …\n\nRuns code that nobody vouched for in a sandbox.\n\n";
+      "usage: atoll VERB [FLAGS] …\n\nRuns code that nobody vouched for in a sandbox.\n";
+  std::string_view headline;
   for (const Verb* verb : kVerbs) {
+    if (verb->group.headline() != headline) text += fmt::format("\n{}\n", verb->group.headline());
+    headline = verb->group.headline();
     text += fmt::format("  {:<10} {}\n", verb->grammar.verb, verb->summary);
   }
   return text +
          "\nEvery verb explains itself: atoll VERB --help\n\n"
-         "exit codes: the program's own; 124 timeout; 125 Atoll failed or refused; 126 denied or "
-         "not\n"
-         "executable; 127 not found; 128+N ended by signal N; 2 usage\n";
+         "exit codes: the program's own; 124 timeout; 125 Atoll failed or refused;\n"
+         "126 denied or not executable; 127 not found; 128+N ended by signal N; 2 usage\n";
 }
 
 int run_command_line(Program& program, std::span<const std::string> arguments) {

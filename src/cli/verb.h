@@ -21,15 +21,33 @@ struct Context {
   bool quiet() const { return args.has("quiet"); }
 };
 
+// A headline of help, above the verbs that belong together. It has no default, so that a verb
+// without one does not compile.
+class Group final {
+ public:
+  constexpr explicit Group(std::string_view headline) : headline_(headline) {}
+  constexpr std::string_view headline() const { return headline_; }
+
+ private:
+  std::string_view headline_;
+};
+inline constexpr Group kRunGroup("Run");
+inline constexpr Group kSandboxesGroup("Sandboxes");
+inline constexpr Group kLookGroup("Look");
+inline constexpr Group kFilesGroup("Files");
+inline constexpr Group kAccessGroup("Access");
+inline constexpr Group kDaemonGroup("Daemon and host");
+
 struct Verb {
   Grammar grammar;
+  Group group;
   std::string_view summary;  // one line
   std::string_view more;     // what help adds below the flags
   // Gives the exit code. Errors are rendered by whoever calls it.
   Result<int> (*run)(Context& context);
 };
 
-// In the order of help.
+// In the order of help: those of a group stand together.
 std::span<const Verb* const> all_verbs();
 const Verb* find_verb(std::string_view name);
 

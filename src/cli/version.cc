@@ -13,7 +13,7 @@ Result<int> version(Context& context) {
   std::string daemon;
   TRY(const TargetSearch search, find_target(context.args, find_variable));
   if (search.found) {
-    TRY(const auto client, Client::connect(context, *search.found));
+    TRY(const auto client, connect_client(context, *search.found));
     // A daemon that does not answer is no reason not to know one's own version.
     if (const auto text = client->get("/v1/version")) {
       if (const auto answer = parse_answer(*text)) daemon = text_at(*answer, "version");
@@ -40,6 +40,7 @@ Result<int> version(Context& context) {
 
 const Verb kVersionVerb{
     .grammar = {.verb = "version", .usage = "[FLAGS]", .flags = {kEverywhereFlags}},
+    .group = kDaemonGroup,
     .summary = "Show the version, and the daemon's if one answers",
     .more = "",
     .run = version};

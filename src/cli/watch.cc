@@ -8,11 +8,11 @@
 #include "cli/client.h"
 #include "cli/format.h"
 #include "cli/json_view.h"
-#include "cli/line_stream.h"
 #include "cli/output_pipe.h"
-#include "cli/remote_files.h"
 #include "cli/stream.h"
 #include "cli/verbs.h"
+#include "client/line_reader.h"
+#include "client/remote_files.h"
 
 namespace atl::cli {
 namespace {
@@ -41,19 +41,19 @@ Result<> show(std::string_view line) {
 Result<int> watch(Context& context) {
   const auto& words = context.args.words();
   const std::string path = words.size() > 1 ? words[1] : ".";
-  std::string query = is_utf8(path) ? "path=" + net::percent_encode(path)
-                                    : "path_b64=" + net::percent_encode(to_base64(path));
+  std::string query = client::path_query(path);
   if (context.args.has("recursive")) query += "&recursive=true";
   const std::string target = sandbox_path(words[0], "/files/watch?" + query);
-  TRY(const auto client, Client::open(context));
+  TRY(const auto client, open_client(context));
   if (context.json()) {
-    TRY_OK(copy_stream(*client, {.method = net::Method::get, .target = target}, kLines));
+    TRY_OK(copy_stream(*client, target, kLines));
     return 0;
   }
-  auto request = client->make_request(net::Method::get, target);
+  auto request = client->connection().make_request(net::Method::get, target);
   request.headers.set("Accept", kLines);
   request.timeouts.total.reset();
-  TRY_OK(run_task(client->loop(), read_lines(*client, std::move(request), show)));
+  TRY_OK(
+      run_task(client->loop(), client::read_lines(client->connection(), std::move(request), show)));
   return 0;
 }
 
@@ -64,6 +64,7 @@ const Verb kWatchVerb{.grammar = {.verb = "watch",
                                   .flags = {kFlags, kEverywhereFlags},
                                   .least_words = 1,
                                   .most_words = 2},
+                      .group = kFilesGroup,
                       .summary = "Tell what happens to the files of a sandbox",
                       .more =
                           "PATH is a directory; without it, the workspace. Ends with the "

@@ -13,7 +13,7 @@ import sys
 from sources import CPP, ROOT, cpp_files, includes, is_test, report
 
 LAYERS = (
-    "base os json config telemetry net crypto driver guest native storage store drivers policy core api cli app lib"
+    "base os json config telemetry net crypto client library driver guest native storage store drivers policy core api cli app lib"
 ).split()
 RANK = {name: rank for rank, name in enumerate(LAYERS)}
 
@@ -37,6 +37,8 @@ BLESSED = re.compile(r"^boost/(asio/(awaitable|any_io_executor)|json/fwd|asio/ts
 EXCEPTIONS = {
     ("src/base/run_task.h", "boost/asio/io_context.hpp"),  # a template over the loop, for main programs and tests
 }
+# A public header whose whole point is a library of the user's own.
+FOR_USERS_OF_ASIO = "sdk/cpp/include/atoll/async_client.h"
 
 
 def check(root):
@@ -60,7 +62,9 @@ def check(root):
 
 
 def _layer_of(path):
-    """The layer of a file: a folder of src/, or None for what stands outside (tests, bench, agent)."""
+    """The layer of a file: a folder of src/ or sdk/cpp/, or None for what stands outside (tests, bench, agent)."""
+    if path.parts[:2] == ("sdk", "cpp"):
+        return path.parts[2] if len(path.parts) > 3 and path.parts[2] != "include" else None
     return path.parts[1] if path.parts[0] == "src" and len(path.parts) > 2 else None
 
 
@@ -101,7 +105,8 @@ def _layer_rule(path, files):
 
 
 def _same_folder_source(path, included):
-    return path.suffix == ".cc" and path.parent.as_posix() == f"src/{included}".rpartition("/")[0]
+    folder = included.rpartition("/")[0]
+    return path.suffix == ".cc" and path.parent.as_posix() in (f"src/{folder}", f"sdk/cpp/{folder}")
 
 
 def _between_drivers(path, included, files):
@@ -120,6 +125,8 @@ def _heavy_rule(path):
 
     def rule(is_ours, included):
         if is_ours or BLESSED.match(included) or not HEAVY.match(included):
+            return None
+        if path.as_posix() == FOR_USERS_OF_ASIO and included.startswith("boost/asio/"):
             return None
         if path.name.endswith("_internal.h") or (path.as_posix(), included) in EXCEPTIONS:
             return None

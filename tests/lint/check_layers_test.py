@@ -45,6 +45,12 @@ class Layers(TreeTest):
     def test_suites_outside_src_may_include_everything(self):
         self.assert_clean({"tests/e2e/a_test.cc": ['"app/wiring.h"', '"drivers/local/local_driver.h"']})
 
+    def test_the_cpp_client_stands_below_the_drivers_and_above_the_command_line(self):
+        self.assert_clean({"src/cli/a.cc": ['"client/client.h"'], "sdk/cpp/client/a.cc": ['"net/a.h"']})
+        self.assert_one(
+            {"sdk/cpp/client/a.cc": ['"core/engine.h"']}, "sdk/cpp/client/a.cc:2:", "client may not include core"
+        )
+
     def test_drivers_never_include_each_other(self):
         self.assert_one(
             {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over src/ and agent/, a file only if it or something that it includes has changed.
+"""Runs clang-tidy over src/, agent/ and sdk/cpp/, a file only if it or something that it includes has changed.
 
     tidy.py BUILD_TREE [FILE…]
 
@@ -20,7 +20,7 @@ import time
 from sources import ROOT, includes, is_test
 
 PROGRAM = "clang-tidy-19"
-FOLDERS = ("src/", "agent/")
+FOLDERS = ("src/", "agent/", "sdk/cpp/")
 
 
 def commands_of(tree):
@@ -42,7 +42,7 @@ class Keys:
     def __init__(self, tree):
         version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
         self._common = (ROOT / ".clang-tidy").read_bytes() + version.encode()
-        self._roots = (ROOT / "src", ROOT, tree)
+        self._roots = (ROOT / "src", ROOT / "sdk/cpp", ROOT, tree)
         self._files = {}
 
     def of(self, name, command):

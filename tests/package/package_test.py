@@ -19,7 +19,11 @@ IN_BOTH = """
     share/bash-completion/completions/atoll share/zsh/vendor-completions/_atoll share/fish/vendor_completions.d/atoll.fish
     share/doc/atoll/README.md share/doc/atoll/guide.md share/doc/atoll/cli.md share/doc/atoll/operations.md
 """.split()
-IN_DEB = "include/atoll.h lib/libatoll.so lib/pkgconfig/atoll.pc share/doc/atoll/copyright share/man/man1/atoll.1.gz".split()
+IN_DEB = """
+    include/atoll.h lib/libatoll.so lib/pkgconfig/atoll.pc share/doc/atoll/copyright share/man/man1/atoll.1.gz
+    include/atoll/client.h include/atoll/async_client.h lib/libatoll-client.a lib/pkgconfig/atoll-client.pc
+    lib/cmake/atoll-client/atoll-client-config.cmake share/doc/atoll/sdk-cpp.md
+""".split()
 STATIC = ["atoll-launcher", "atoll-agent", "atoll-sudo", "atoll-pool"]
 
 

@@ -4,7 +4,7 @@ namespace atl::api::v1 {
 namespace {
 
 constexpr std::string_view kNdjson = "application/x-ndjson";
-constexpr std::string_view kFrames = "application/vnd.atoll.stream";
+constexpr std::string_view kFrames = net::kOutputFrames;
 
 std::string_view name_of(Stream stream) { return stream == Stream::out ? "stdout" : "stderr"; }
 

@@ -3,7 +3,7 @@
 //
 // application/x-ndjson: a line each, {"type":"start"|"stdout"|"stderr"|"gap"|"exit"|"error", …}.
 // application/vnd.atoll.stream: frames of 8 bytes {u8 kind, three zeros, u32 big-endian length} and
-// `length` bytes; kinds are in FrameKind. Anything else that a client accepts gets JSON.
+// `length` bytes; kinds are in net/output_frame.h. Anything else that a client accepts gets JSON.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,11 @@
 
 #include "api/call.h"
 #include "api/v1/exec_wire.h"
+#include "net/output_frame.h"
 
 namespace atl::api::v1 {
 
-enum class FrameKind : uint8_t {
-  start = 0,  // JSON
-  out = 1,    // raw bytes, in order, without holes other than those that a gap tells
-  err = 2,
-  exit = 3,   // JSON; the last frame
-  gap = 4,    // JSON
-  error = 5,  // JSON, a problem; the last frame
-};
+using net::FrameKind;
 
 struct StartFacts {
   std::string sandbox;

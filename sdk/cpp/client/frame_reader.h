@@ -1,5 +1,4 @@
-// Takes the API's binary stream apart: frames of an 8-byte header {u8 kind, three zeros, u32
-// big-endian length} and `length` bytes.
+// Takes the API's binary stream apart (net/output_frame.h).
 //
 // Output is handed on as it arrives, in pieces of a frame, so that no frame is ever kept; what is
 // JSON comes whole.
@@ -13,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace atl::cli {
+namespace atl::client {
 
 struct FramePiece {
   uint8_t kind = 0;
@@ -42,4 +41,4 @@ class FrameReader final {
   bool in_frame_ = false;
 };
 
-}  // namespace atl::cli
+}  // namespace atl::client

@@ -1,6 +1,6 @@
-#include "cli/line_stream.h"
+#include "client/line_reader.h"
 
-namespace atl::cli {
+namespace atl::client {
 namespace {
 
 constexpr size_t kPiece = 256 * 1024;
@@ -8,11 +8,11 @@ constexpr size_t kLongestLine = size_t{64} << 20;
 
 }  // namespace
 
-Task<> read_lines(Client& client, net::ClientRequest request,
+Task<> read_lines(Connection& connection, net::ClientRequest request,
                   std::function<Result<>(std::string_view line)> on_line) {
   request.timeouts.total.reset();
-  CO_TRY(const auto call, co_await client.begin(std::move(request)));
-  CO_TRY_OK(co_await client.expect_success(*call));
+  CO_TRY(const auto call, co_await connection.begin(std::move(request)));
+  CO_TRY_OK(co_await connection.expect_success(*call));
   std::string buffer(kPiece, '\0'), text;
   for (;;) {
     CO_TRY(const size_t got, co_await call->read_some(buffer.data(), buffer.size()));
@@ -30,4 +30,4 @@ Task<> read_lines(Client& client, net::ClientRequest request,
   co_return Result<>();
 }
 
-}  // namespace atl::cli
+}  // namespace atl::client

@@ -1,8 +1,8 @@
-#include "cli/frame_reader.h"
+#include "client/frame_reader.h"
 
 #include <gmock/gmock.h>
 
-namespace atl::cli {
+namespace atl::client {
 namespace {
 
 using ::testing::ElementsAre;
@@ -87,4 +87,4 @@ TEST(FrameReader, AnAbsurdLengthOfJsonIsRefused) {
 }
 
 }  // namespace
-}  // namespace atl::cli
+}  // namespace atl::client

@@ -1,26 +1,27 @@
-#include "cli/frame_reader.h"
+#include "client/frame_reader.h"
 
 #include <algorithm>
 
-#include "api/v1/output_sink.h"
+#include "net/output_frame.h"
 
-namespace atl::cli {
+namespace atl::client {
 namespace {
 
-constexpr size_t kHeaderBytes = 8;
+using net::FrameKind;
+using net::kFrameHeaderBytes;
 
 bool is_output(uint8_t kind) {
-  return kind == static_cast<uint8_t>(api::v1::FrameKind::out) ||
-         kind == static_cast<uint8_t>(api::v1::FrameKind::err);
+  return kind == static_cast<uint8_t>(FrameKind::out) ||
+         kind == static_cast<uint8_t>(FrameKind::err);
 }
 
 }  // namespace
 
 Result<> FrameReader::take_header() {
-  const size_t count = std::min(kHeaderBytes - header_.size(), rest_.size());
+  const size_t count = std::min(kFrameHeaderBytes - header_.size(), rest_.size());
   header_ += rest_.substr(0, count);
   rest_.remove_prefix(count);
-  if (header_.size() < kHeaderBytes) return {};
+  if (header_.size() < kFrameHeaderBytes) return {};
 
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<uint8_t>(header_[i])); };
   if ((byte(1) | byte(2) | byte(3)) != 0) {
@@ -58,4 +59,4 @@ Result<std::optional<FramePiece>> FrameReader::next() {
   }
 }
 
-}  // namespace atl::cli
+}  // namespace atl::client
