@@ -89,16 +89,12 @@ export class Files {
     return (await this.call("writeFile", waiting, query, data, { "If-Match": ifMatch })) as FileInfo;
   }
 
-  /** Many small files below a directory; the answer says of each whether it was written. */
-  writeMany(
-    files: Record<string, string | Uint8Array>,
-    options: { path?: Path } & Waiting = {},
-  ): Promise<WriteBatchAnswer> {
-    const { path = "", ...waiting } = options;
+  /** Many small files by path; the answer says of each whether it was written. */
+  writeMany(files: Record<string, string | Uint8Array>, waiting: Waiting = {}): Promise<WriteBatchAnswer> {
     const entries = Object.entries(files).map(([name, data]) => {
       return typeof data === "string" ? { path: name, text: data } : { path: name, b64: Buffer.from(data).toString("base64") };
     });
-    return this.call("writeBatch", waiting, where(path), { entries });
+    return this.call("writeBatch", waiting, undefined, { entries });
   }
 
   list(path: Path = "", waiting: Waiting = {}): Promise<ListFilesAnswer> {

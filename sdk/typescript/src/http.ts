@@ -204,14 +204,22 @@ export class Transport {
   /** The answer's JSON. The time holds for all of it, but with a body that is not JSON for each silence. */
   async call<Name extends keyof Operations>(name: Name, question: Question = {}): Promise<Operations[Name]["answer"]> {
     const whole = typeof question.body !== "string" && !isStream(question.body);
-    const answer = await this.open(name, question, this.patience(question, whole));
-    const text = await answer.text();
+    const text = await this.ask(name, question, this.patience(question, whole), (answer) => answer.text());
     return (text ? JSON.parse(text) : undefined) as Operations[Name]["answer"];
   }
 
   /** The answer, its body still to be read. The time holds for each silence. */
-  async open(name: keyof Operations, question: Question = {}, patience?: Patience): Promise<Answer> {
-    patience ??= this.patience(question, false);
+  open(name: keyof Operations, question: Question = {}): Promise<Answer> {
+    return this.ask(name, question, this.patience(question, false), async (answer) => answer);
+  }
+
+  /** Until it is answered, and the answer used, or it may not be asked again. */
+  private async ask<T>(
+    name: keyof Operations,
+    question: Question,
+    patience: Patience,
+    use: (answer: Answer) => Promise<T>,
+  ): Promise<T> {
     const header: Record<string, string> = {};
     for (const [field, value] of Object.entries(question.header ?? {})) {
       if (value !== undefined && value !== null) header[field] = spell(value);
@@ -232,7 +240,7 @@ export class Transport {
       try {
         const message = await this.once(method, path, header, body as Source | undefined, patience);
         const answer = new Answer(message, patience);
-        if (answer.status < 300 || answer.status === 304) return answer;
+        if (answer.status < 300 || answer.status === 304) return await use(answer);
         throw fromAnswer(answer.status, answer.header("retry-after"), await answer.text());
       } catch (error) {
         const wait = error instanceof AtollError ? pauseAfter(error, pause, again, harmless) : undefined;

@@ -21,10 +21,10 @@ class PortConnection:
 
     def read(self, *, timeout: Optional[float] = None) -> bytes:
         """Some bytes as soon as there are any; none when the other side has ended."""
-        return self._connection.until_closed(Patience(timeout or self._timeout, whole=False))
+        return self._connection.until_closed(Patience(self._timeout if timeout is None else timeout, whole=False))
 
     def write(self, data: bytes, *, timeout: Optional[float] = None) -> None:
-        self._connection.stream.write(data, Patience(timeout or self._timeout, whole=False))
+        self._connection.stream.write(data, Patience(self._timeout if timeout is None else timeout, whole=False))
 
     def write_end(self) -> None:
         """No more comes from here; what the other side still says can be read."""
@@ -48,7 +48,7 @@ class Ports:
         """A connection to a port on the sandbox's own loopback. `timeout` holds for each read and write as well."""
         connection, _ = self._transport.upgrade(OPERATIONS["dialPort"], "tcp",
                                                       path={"id": self._sandbox, "port": port}, timeout=timeout)
-        return PortConnection(connection, timeout or self._transport.timeout)
+        return PortConnection(connection, self._transport.timeout if timeout is None else timeout)
 
     def forward(self, port: int, *, local_port: int = 0, host: str = "127.0.0.1") -> Forward:
         """Listens on this machine until it is closed; `port` of what is returned tells where."""

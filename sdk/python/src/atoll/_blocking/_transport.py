@@ -31,16 +31,21 @@ class Transport:
                    body: Any = None, timeout: Optional[float] = None) -> Any:
         """The answer's JSON. The time holds for all of it, but with a body that is not JSON for each silence."""
         whole = body is None or isinstance(body, (dict, list))
-        patience = Patience(timeout or self.timeout, whole=whole)
-        response = self.open(operation, path=path, query=query, header=header, body=body, patience=patience)
-        answer = response.read()
+        patience = Patience(self.timeout if timeout is None else timeout, whole=whole)
+        _, answer = self._ask(operation, operation.target(path, query), header, body, patience, whole=True)
         return json.loads(answer) if answer else None
 
     def open(self, operation: Operation, *, path: Optional[Mapping[str, Any]] = None,
                    query: Optional[Mapping[str, Any]] = None, header: Optional[Mapping[str, Any]] = None,
-                   body: Any = None, timeout: Optional[float] = None, patience: Optional[Patience] = None) -> Response:
+                   body: Any = None, timeout: Optional[float] = None) -> Response:
         """The answer, its body still to be read. The time holds for each silence. What is not 2xx or 304 is raised."""
-        patience = patience or Patience(timeout or self.timeout, whole=False)
+        patience = Patience(self.timeout if timeout is None else timeout, whole=False)
+        response, _ = self._ask(operation, operation.target(path, query), header, body, patience, whole=False)
+        return response
+
+    def _ask(self, operation: Operation, target: str, header: Optional[Mapping[str, Any]], body: Any,
+                   patience: Patience, *, whole: bool) -> Tuple[Response, bytes]:
+        """Until it is answered, or may not be asked again. The answer is read if all of it is wanted."""
         fields = {name: spell(value) for name, value in (header or {}).items() if value is not None}
         data: Optional[Source] = body
         if isinstance(body, (dict, list)):
@@ -54,7 +59,8 @@ class Transport:
         pause, attempt = FIRST_PAUSE, 0
         while True:
             try:
-                return self._once(operation, operation.target(path, query), fields, data, patience, harmless)
+                response = self._once(operation, target, fields, data, patience)
+                return response, response.read() if whole else b""
             except AtollError as error:
                 attempt += 1
                 wait = self._pause_after(error, pause, again, harmless)
@@ -77,20 +83,12 @@ class Transport:
         return None
 
     def _once(self, operation: Operation, target: str, fields: Dict[str, str], body: Optional[Source],
-                    patience: Patience, harmless: bool) -> Response:
+                    patience: Patience) -> Response:
         connection = self._take()
-        used = connection is not None
         if connection is None:
             connection = Connection(connect(self.target, patience))
-        sent = self._fields(fields)
-        try:
-            response = connection.ask(operation.method, self.target.prefix + target, sent, body, patience, self._put)
-        except ConnectionLostError:
-            if not (used and harmless):
-                raise
-            # The daemon may have closed it in the moment in which we took it up again.
-            connection = Connection(connect(self.target, patience))
-            response = connection.ask(operation.method, self.target.prefix + target, sent, body, patience, self._put)
+        response = connection.ask(operation.method, self.target.prefix + target, self._fields(fields), body, patience,
+                                        self._put)
         if response.status < 300 or response.status == 304:
             return response
         with response:
@@ -100,7 +98,7 @@ class Transport:
                       query: Optional[Mapping[str, Any]] = None, header: Optional[Mapping[str, str]] = None,
                       timeout: Optional[float] = None) -> Tuple[Connection, Dict[str, str]]:
         """A connection that is no longer HTTP, and the fields of the answer that said so."""
-        patience = Patience(timeout or self.timeout, whole=True)
+        patience = Patience(self.timeout if timeout is None else timeout, whole=True)
         connection = Connection(connect(self.target, patience))
         fields = {"Upgrade": protocol, "Connection": "Upgrade", **(header or {})}
         response = connection.ask(operation.method, self.target.prefix + operation.target(path, query),

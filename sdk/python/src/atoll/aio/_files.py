@@ -60,12 +60,11 @@ class Files:
             "writeFile", query, data.encode() if isinstance(data, str) else data, {"If-Match": if_match})
         return answer
 
-    async def write_many(self, files: Mapping[str, Union[str, bytes]], *, path: Path = "") -> models.WriteBatchAnswer:
-        """Many small files below a directory; the answer says of each whether it was written."""
+    async def write_many(self, files: Mapping[str, Union[str, bytes]]) -> models.WriteBatchAnswer:
+        """Many small files by path; the answer says of each whether it was written."""
         entries = [{"path": name, "text": data} if isinstance(data, str)
                    else {"path": name, "b64": base64.b64encode(data).decode()} for name, data in files.items()]
-        answer: models.WriteBatchAnswer = await self._call(
-            "writeBatch", named("path", path) if path else None, {"entries": entries})
+        answer: models.WriteBatchAnswer = await self._call("writeBatch", None, {"entries": entries})
         return answer
 
     async def list(self, path: Path = "") -> models.ListFilesAnswer:
