@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 import unittest
+import zipfile
 
 import installed
 from live import Daemon, wait_until
@@ -64,6 +65,37 @@ class Runs(Live):
         self.assertEqual((done.driver, done.isolation), ("native", "container"))
         self.assertTrue(done.stages and done.request_id.startswith("req"))
         self.assertGreater(done.usage["cpu_ms"], 0)
+
+    def test_code(self):
+        self.assertEqual(self.client.run("print(6 * 7)").stdout, "42\n")
+        self.assertEqual(self.client.run("echo $((6 * 7))", language="bash").stdout, "42\n")
+        done = self.client.run("import sys; print(open('a').read(), open('b/c', 'rb').read(), sys.stdin.read())",
+                               files={"a": "text", "b/c": b"\xff"}, stdin="in")
+        self.assertEqual(done.stdout, "text b'\\xff' in\n")
+        self.assertIn("line 2", self.client.run("x = 1\nraise ValueError(x)").stderr)
+        with self.client.stream("print('now')") as stream:
+            self.assertEqual("".join(piece.text for piece in stream), "now\n")
+        with self.assertRaises(atoll.InvalidArgumentError):
+            self.client.run("1", language="of next year")
+
+    def test_code_with_packages(self):
+        wheel = self.wheel("answer", "ANSWER = 42\n")
+        done = self.client.run("import answer; print(answer.ANSWER)", files={"answer-1.0-py3-none-any.whl": wheel},
+                               requirements=["./answer-1.0-py3-none-any.whl"])
+        self.assertEqual(done.stdout, "42\n", done.stderr)
+        with self.assertRaises(atoll.InvalidArgumentError) as raised:
+            self.client.run("1", requirements=["./nobody-1.0-py3-none-any.whl"])
+        self.assertEqual(raised.exception.stage, "setup")
+
+    def wheel(self, name, code):
+        packed = io.BytesIO()
+        info = f"{name}-1.0.dist-info"
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr(f"{name}.py", code)
+            archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+            archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            archive.writestr(f"{info}/RECORD", "")
+        return packed.getvalue()
 
     def test_what_a_command_gets(self):
         done = self.client.run(command="cat; echo $A; pwd; exit 3", env={"A": "b"}, cwd="/tmp", stdin=b"\xff\n",

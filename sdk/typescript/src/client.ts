@@ -42,9 +42,9 @@ export interface RunOptions extends CommandOptions {
   language?: string;
   /** Instead of code. */
   command?: Command;
-  /** Text by path, to be there before it starts. */
-  files?: Record<string, string>;
-  /** Packages that the code needs. */
+  /** By path, to be there before it starts. */
+  files?: Record<string, string | Uint8Array>;
+  /** Packages that the code needs, installed first. */
   requirements?: string[];
   sandbox?: CreateSandbox;
 }
@@ -170,9 +170,15 @@ export class Client {
 }
 
 function runBody(code: string | undefined, options: RunOptions) {
-  const { language, command, files, requirements, sandbox } = options;
+  const { language, command, requirements, sandbox } = options;
   if ((code === undefined) === (command === undefined)) throw new TypeError("a run has either code, or a command");
-  return { code, language, files, requirements, sandbox, exec: execOf(command, options) };
+  const files: Record<string, string> = {};
+  const files_b64: Record<string, string> = {};
+  for (const [path, data] of Object.entries(options.files ?? {})) {
+    if (typeof data === "string") files[path] = data;
+    else files_b64[path] = Buffer.from(data).toString("base64");
+  }
+  return { code, language, files, files_b64, requirements, sandbox, exec: execOf(command, options) };
 }
 
 /** Keys of the daemon, for administrators. */

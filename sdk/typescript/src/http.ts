@@ -179,7 +179,11 @@ export function lost(cause: unknown): ConnectionLostError {
 function told(error: unknown, patience: Patience): unknown {
   if (patience.signal?.aborted) return patience.signal.reason;
   if (error instanceof AtollError) return error;
-  if (error instanceof Error && "code" in error) return lost(error);
+  if (error instanceof Error && "code" in error) {
+    if (!String(error.code).startsWith("HPE_")) return lost(error);
+    const hint = "is it a daemon of Atoll that listens there?";
+    return new InternalError(`the answer is not HTTP: ${error.message}`, { stage: "client", hint, cause: error });
+  }
   return error;
 }
 
@@ -293,7 +297,13 @@ export class Transport {
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       patience.signal?.throwIfAborted();
-      const request = make();
+      let request: http.ClientRequest;
+      try {
+        request = make();
+      } catch (error) {
+        reject(this.connectionError(error as NodeJS.ErrnoException, patience)); // the directory of a socket is not there
+        return;
+      }
       const stop = patience.watch((error) => request.destroy(error));
       const abort = () => request.destroy(patience.signal?.reason as Error);
       patience.signal?.addEventListener("abort", abort, { once: true });

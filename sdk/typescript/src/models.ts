@@ -157,8 +157,11 @@ export interface Limits {
   timeout_ms?: number;
   /** Of a JSON body. */
   json_bytes?: number;
-  /** Of the body of exec and runs. */
+  /** Of the body of exec. */
   exec_json_bytes?: number;
+  /** Of the body of sandboxes and runs, which may have files in it. */
+  create_json_bytes?: number;
+  initial_files?: number;
   batch_json_bytes?: number;
   batch_runs?: number;
   batch_concurrency?: number;
@@ -237,6 +240,10 @@ export interface CreateSandbox {
   user?: string;
   /** Where commands run that do not say. Absent: the workspace. */
   cwd?: string;
+  /** Text files that it has from the beginning, by path; a relative path is below the workspace. */
+  files?: Record<string, string>;
+  /** The same for bytes, in base64. */
+  files_b64?: Record<string, string>;
 }
 
 export interface CreateSandboxHostDirsItem {
@@ -546,6 +553,8 @@ export interface DriverCapabilities {
   own_root?: boolean;
   /** A directory of the host can be the root file system. */
   root_dir?: boolean;
+  /** And it makes no sandbox without one. */
+  needs_root_dir?: boolean;
   /** Commands can run as any user of the sandbox. */
   users?: boolean;
   host_dir_ro?: boolean;
@@ -640,7 +649,20 @@ export interface ForkSandboxAnswer {
 
 export interface RunBody {
   sandbox?: CreateSandbox;
-  exec: Exec;
+  exec?: Exec;
+  /** Instead of a command. */
+  code?: string;
+  /**
+   * Of `code`: python, javascript, bash, sh, perl, ruby, php, lua or r, by these and other common
+   * names. The sandbox must have its program.
+   */
+  language?: string;
+  /** As in CreateSandbox. */
+  files?: Record<string, string>;
+  /** As in CreateSandbox. */
+  files_b64?: Record<string, string>;
+  /** Packages that `code` needs, for python as pip names them, for javascript as npm does. */
+  requirements?: string[];
 }
 
 export interface RunBatchBody {

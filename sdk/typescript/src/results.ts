@@ -10,6 +10,8 @@ export const DEFAULT_TIMEOUT_MS = 600_000;
 const LONGEST_MS = 2_592_000_000;
 // A daemon that is asked to end a command after some time gets so much longer to say that it did.
 const GRACE_MS = 30_000;
+// And so much for packages that it has to install before.
+const INSTALLATION_MS = 300_000;
 
 export interface CommandOptions extends Waiting {
   env?: Record<string, string>;
@@ -47,8 +49,9 @@ export function execOf(command: Command | undefined, options: CommandOptions): E
 }
 
 /** How long the answer to a command is waited for. */
-export function waitFor(options: CommandOptions): Waiting {
-  return { signal: options.signal, timeoutMs: (options.timeoutMs ?? DEFAULT_TIMEOUT_MS) + GRACE_MS };
+export function waitFor(options: CommandOptions & { requirements?: string[] }): Waiting {
+  const before = options.requirements?.length ? INSTALLATION_MS : 0;
+  return { signal: options.signal, timeoutMs: before + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS) + GRACE_MS };
 }
 
 /** How a command ended. */

@@ -77,8 +77,11 @@ class Limits(TypedDict, total=False):
     timeout_ms: int
     # Of a JSON body.
     json_bytes: int
-    # Of the body of exec and runs.
+    # Of the body of exec.
     exec_json_bytes: int
+    # Of the body of sandboxes and runs, which may have files in it.
+    create_json_bytes: int
+    initial_files: int
     batch_json_bytes: int
     batch_runs: int
     batch_concurrency: int
@@ -146,6 +149,10 @@ class CreateSandbox(TypedDict, total=False):
     user: str
     # Where commands run that do not say. Absent: the workspace.
     cwd: str
+    # Text files that it has from the beginning, by path; a relative path is below the workspace.
+    files: Dict[str, str]
+    # The same for bytes, in base64.
+    files_b64: Dict[str, str]
 
 
 class _CreateSandboxHostDirsItemRequired(TypedDict):
@@ -492,6 +499,8 @@ class DriverCapabilities(TypedDict, total=False):
     own_root: bool
     # A directory of the host can be the root file system.
     root_dir: bool
+    # And it makes no sandbox without one.
+    needs_root_dir: bool
     # Commands can run as any user of the sandbox.
     users: bool
     host_dir_ro: bool
@@ -574,12 +583,20 @@ class ForkSandboxAnswer(TypedDict):
     sandboxes: List[Sandbox]
 
 
-class _RunBodyRequired(TypedDict):
-    exec: Exec
-
-
-class RunBody(_RunBodyRequired, total=False):
+class RunBody(TypedDict, total=False):
     sandbox: CreateSandbox
+    exec: Exec
+    # Instead of a command.
+    code: str
+    # Of `code`: python, javascript, bash, sh, perl, ruby, php, lua or r, by these and other common names. The
+    # sandbox must have its program.
+    language: str
+    # As in CreateSandbox.
+    files: Dict[str, str]
+    # As in CreateSandbox.
+    files_b64: Dict[str, str]
+    # Packages that `code` needs, for python as pip names them, for javascript as npm does.
+    requirements: List[str]
 
 
 class _RunBatchBodyRequired(TypedDict):

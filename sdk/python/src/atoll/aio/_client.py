@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import ssl
-from typing import TYPE_CHECKING, Any, AsyncIterator, Dict, List, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, AsyncIterator, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from .. import _target, models
 from .._table import OPERATIONS
@@ -51,15 +52,16 @@ class Client:
     # Runs: a sandbox for one command, gone afterwards.
 
     async def run(self, code: Optional[str] = None, *, language: Optional[str] = None, command: Optional[Command] = None,
-                  files: Optional[Mapping[str, str]] = None, requirements: Optional[Sequence[str]] = None,
+                  files: Optional[Mapping[str, Union[str, bytes]]] = None, requirements: Optional[Sequence[str]] = None,
                   sandbox: Optional[models.CreateSandbox] = None, timeout: float = DEFAULT_TIMEOUT,
                   **options: Unpack[CommandOptions]) -> Result:
-        """Code, or a command, in a sandbox of its own. Who stops waiting ends it."""
+        """Code, in Python unless `language` says otherwise, or a command, in a sandbox of its own. `files` are there before it
+        starts, `requirements` are installed first. Who stops waiting ends it."""
         body = run_body(code, language, command, files, requirements, sandbox, timeout, options)
-        return result_of(await self.transport.call(OPERATIONS["run"], body=body, timeout=patience_for(timeout)))
+        return result_of(await self.transport.call(OPERATIONS["run"], body=body, timeout=patience_for(timeout, requirements)))
 
     async def stream(self, code: Optional[str] = None, *, language: Optional[str] = None,
-                     command: Optional[Command] = None, files: Optional[Mapping[str, str]] = None,
+                     command: Optional[Command] = None, files: Optional[Mapping[str, Union[str, bytes]]] = None,
                      requirements: Optional[Sequence[str]] = None, sandbox: Optional[models.CreateSandbox] = None,
                      timeout: float = DEFAULT_TIMEOUT, stdin_open: bool = False,
                      **options: Unpack[CommandOptions]) -> CommandStream:
@@ -68,7 +70,7 @@ class Client:
         if stdin_open:
             body["exec"]["stdin_open"] = True
         response = await self.transport.open(OPERATIONS["run"], body=body, header={"Accept": FRAMES},
-                                             timeout=patience_for(timeout))
+                                             timeout=patience_for(timeout, requirements))
         return await CommandStream(self.transport, response, {"stdout": 0, "stderr": 0}).begin()
 
     async def run_many(self, commands: Sequence[Command], *, sandbox: Optional[models.CreateSandbox] = None,
@@ -121,17 +123,24 @@ class Client:
         return await self.api.limits()
 
 
-def run_body(code: Optional[str], language: Optional[str], command: Optional[Command], files: Optional[Mapping[str, str]],
-             requirements: Optional[Sequence[str]], sandbox: Optional[models.CreateSandbox], timeout: float,
-             options: Mapping[str, Any]) -> Dict[str, Any]:
+def run_body(code: Optional[str], language: Optional[str], command: Optional[Command],
+             files: Optional[Mapping[str, Union[str, bytes]]], requirements: Optional[Sequence[str]],
+             sandbox: Optional[models.CreateSandbox], timeout: float, options: Mapping[str, Any]) -> Dict[str, Any]:
     if (code is None) == (command is None):
         raise ValueError("a run has either code, or a command=…")
     body: Dict[str, Any] = {"exec": exec_of(command, timeout, options)}
-    for name, value in (("code", code), ("language", language), ("files", files), ("requirements", requirements),
-                        ("sandbox", sandbox)):
-        if value is not None:
-            body[name] = value
+    texts, others = split(files or {})
+    for name, value in (("code", code), ("language", language), ("files", texts), ("files_b64", others),
+                        ("requirements", requirements), ("sandbox", sandbox)):
+        if value or name == "code" and value is not None:
+            body[name] = list(value) if name == "requirements" else value
     return body
+
+
+def split(files: Mapping[str, Union[str, bytes]]) -> Tuple[Dict[str, str], Dict[str, str]]:
+    """Files that are text, and the others in base64."""
+    texts = {path: data for path, data in files.items() if isinstance(data, str)}
+    return texts, {path: base64.b64encode(data).decode() for path, data in files.items() if isinstance(data, bytes)}
 
 
 class Keys:
@@ -270,7 +279,7 @@ def default_client() -> Client:
 
 
 async def run(code: Optional[str] = None, *, language: Optional[str] = None, command: Optional[Command] = None,
-              files: Optional[Mapping[str, str]] = None, requirements: Optional[Sequence[str]] = None,
+              files: Optional[Mapping[str, Union[str, bytes]]] = None, requirements: Optional[Sequence[str]] = None,
               sandbox: Optional[models.CreateSandbox] = None, timeout: float = DEFAULT_TIMEOUT,
               client: Optional[Client] = None, **options: Unpack[CommandOptions]) -> Result:
     """Code, or a command, in a sandbox of its own that is gone afterwards."""

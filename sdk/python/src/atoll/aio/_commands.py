@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import math
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional, Sequence, Union
 
 from .. import models
 from .._table import OPERATIONS
@@ -20,10 +20,12 @@ START, STDOUT, STDERR, EXIT, GAP, ERROR = range(6)
 LONGEST_FRAME = 64 * 1024 * 1024
 # A daemon that is asked to end a command after some time gets so much longer to say that it did.
 GRACE = 30.0
+# And so much for packages that it has to install before.
+INSTALLATION = 300.0
 
 
-def patience_for(timeout: float) -> float:
-    return timeout if timeout == math.inf else timeout + GRACE
+def patience_for(timeout: float, requirements: Optional[Sequence[str]] = None) -> float:
+    return timeout + GRACE + (INSTALLATION if requirements else 0)
 
 
 class CommandStream:
