@@ -7,6 +7,7 @@ The sources are copied first, so nothing is left in the tree. The tools are thos
 where ATOLL_SDK_TOOLS says.
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -22,7 +23,7 @@ TOOLS = pathlib.Path(os.environ.get("ATOLL_SDK_TOOLS", SDK.parent / "build/sdk-t
 def run(*words, **more):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=300, **more)
     if done.returncode:
-        raise SystemExit(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
+        raise RuntimeError(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
@@ -55,8 +56,9 @@ def main():
     out = pathlib.Path(sys.argv[1]).resolve()
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="atoll-pack-") as work:
-        pack_python(pathlib.Path(work), out)
-        pack_typescript(pathlib.Path(work), out)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            for done in [pool.submit(pack, pathlib.Path(work), out) for pack in (pack_python, pack_typescript)]:
+                done.result()
     print("\n".join(sorted(path.name for path in out.iterdir())))
 
 

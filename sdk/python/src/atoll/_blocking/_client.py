@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
 import json
 import ssl
@@ -276,6 +277,7 @@ def default_client() -> Client:
     """The one that is used where none is named."""
     if not _default:
         _default.append(Client())
+        atexit.register(_default[0].transport.close)
     return _default[0]
 
 

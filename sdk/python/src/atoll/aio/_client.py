@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
 import json
 import ssl
@@ -275,6 +276,7 @@ def default_client() -> Client:
     """The one that is used where none is named."""
     if not _default:
         _default.append(Client())
+        atexit.register(_default[0].transport.close)
     return _default[0]
 
 
