@@ -100,9 +100,12 @@ def operations(api):
         if operation.body and not operation.body_required:
             body += " | undefined"
         typed += [f"    body: {body};", f"    answer: {answer};", "  };"]
-        table.append(f'  {operation.id}: {{ method: "{operation.method}", path: "{operation.path}" }},')
+        table.append(f'  {operation.id}: {{ method: "{operation.method}", path: "{operation.path}", answer: "{operation.answer}" }},')
     lines = ["// The operations of the API: the types of what they take and answer, their methods and paths.",
              "import type {", *[f"  {name}," for name in sorted(used)], '} from "./models.js";',
              'import type { Source } from "./http.js";', "", "export interface Operations {", *typed, "}", "",
-             "export const operations: Record<keyof Operations, { method: string; path: string }> = {", *table, "};"]
+             "/** What comes back: JSON, bytes, nothing, or a connection that is no longer HTTP. */",
+             'export type AnswerKind = "json" | "bytes" | "nothing" | "socket";', "",
+             "export const operations: Record<keyof Operations, { method: string; path: string; answer: AnswerKind }> = {",
+             *table, "};"]
     return NOTICE + "\n".join(lines) + "\n"

@@ -647,6 +647,9 @@ class Targets(unittest.TestCase):
         for url in "ftp://x", "example.org", "http://":
             with self.assertRaises(atoll.InvalidArgumentError):
                 self.find(url)
+        for key in "a b", "a\r\nX-Y: z", "ä":
+            with self.assertRaises(atoll.InvalidArgumentError):
+                self.find("unix:/x", key)
 
     def test_a_key_never_goes_to_a_host_that_it_is_not_for(self):
         with tempfile.TemporaryDirectory() as home:

@@ -379,6 +379,8 @@ test("who and what", async () => {
   assert.equal((await client.whoami()).subject, "socket");
   assert.ok((await client.limits()).ttl_s > 0);
   assert.ok((await client.drivers()).some((driver) => driver.name === "native"));
+  assert.ok(Buffer.from(await client.call("metrics")).toString().includes("atoll_"));
+  await fails(client.call("dialPort", { path: { id: "x", port: 1 } }), TypeError);
   assert.deepEqual((await client.call("listTraces", { query: { limit: 1 } })).traces.length, 1);
 });
 

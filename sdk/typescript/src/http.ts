@@ -205,10 +205,16 @@ export class Transport {
     return new Patience(waiting.timeoutMs ?? this.timeoutMs, whole, waiting.signal);
   }
 
-  /** The answer's JSON. The time holds for all of it, but with a body that is not JSON for each silence. */
+  /** The whole answer. The time holds for all of it, but for each silence where bytes go there or back. */
   async call<Name extends keyof Operations>(name: Name, question: Question = {}): Promise<Operations[Name]["answer"]> {
-    const whole = typeof question.body !== "string" && !isStream(question.body);
-    const text = await this.ask(name, question, this.patience(question, whole), (answer) => answer.text());
+    const kind = operations[name].answer;
+    if (kind === "socket") throw new TypeError(`${name} answers with a connection: use pty(), attach() or ports.dial()`);
+    const whole = kind !== "bytes" && typeof question.body !== "string" && !isStream(question.body);
+    const patience = this.patience(question, whole);
+    if (kind === "bytes") {
+      return (await this.ask(name, question, patience, (answer) => answer.bytes())) as Operations[Name]["answer"];
+    }
+    const text = await this.ask(name, question, patience, (answer) => answer.text());
     return (text ? JSON.parse(text) : undefined) as Operations[Name]["answer"];
   }
 

@@ -25,6 +25,11 @@ class Target:
     prefix: str = ""  # of every path, when a proxy serves the API below one
     key: str = ""
 
+    def __post_init__(self) -> None:
+        if any(not " " < character < "\x7f" for character in self.key):
+            raise InvalidArgumentError("the key has characters that no key has", code="invalid_argument", stage="client",
+                                       hint="look at ATOLL_API_KEY or api_key")
+
     @property
     def authority(self) -> str:
         """For the Host field."""
@@ -80,8 +85,5 @@ def find(url: Optional[str] = None, api_key: Optional[str] = None, state: Option
     named = bool(state or environment.get("ATOLL_STATE"))
     if not key and (named or parts.hostname in ("localhost", "127.0.0.1", "::1")):
         key = read_key(directory)
-    if any(not " " < character < "\x7f" for character in key):
-        raise InvalidArgumentError("the key has characters that no key has", code="invalid_argument", stage="client",
-                                   hint="look at ATOLL_API_KEY or api_key")
     return Target(host=parts.hostname, port=parts.port or (443 if secure else 80), prefix=parts.path.rstrip("/"), key=key,
                   tls=(tls or ssl.create_default_context()) if secure else None)
