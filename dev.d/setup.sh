@@ -20,6 +20,8 @@ packages_of() {
     package) echo dpkg-dev file binutils busybox-static lintian mmdebstrap systemd \
       podman runc ;;
     lint) echo clang-format-19 clang-tidy-19 ;;
+    # The clients: what generates them, builds their packages and runs them (sdk_tools has the rest).
+    sdk) echo python3 python3-venv python3-yaml nodejs npm openssl ;;
     # The second line: the peers of bench/peers.py.
     bench) echo nginx-light wrk procps curl jq \
       bubblewrap crun docker.io podman runc runsc ;;
@@ -34,7 +36,7 @@ help_setup() {
   cat <<'TEXT'
 usage: ./dev setup [SET…]
 
-Installs the Debian packages of the named sets: build, test, vm, package, lint, bench (default: build test lint).
+Installs the Debian packages of the named sets: build, test, vm, package, sdk, lint, bench (default: build test lint).
 Does nothing, in an instant, when they are all there. Needs root or sudo only when something is missing.
 The set test has schemathesis too, which pip installs into build/venv.
 Starts no service. The other verbs call it themselves.
@@ -46,11 +48,12 @@ verb_setup() {
   [[ $# -gt 0 ]] || set -- build test lint
   for set in "$@"; do
     packages_of "$set" >/dev/null || {
-      complain "no set '$set': there are build, test, vm, package, lint, bench"
+      complain "no set '$set': there are build, test, vm, package, sdk, lint, bench"
       return 2
     }
   done
   ensure_packages "$@" || return
+  [[ " $* " != *" sdk "* ]] || sdk_tools || return
   say "all packages of: $* are installed"
 }
 
@@ -93,6 +96,12 @@ ensure_python_packages() {
 install_schemathesis() {
   /usr/bin/python3 -m venv "$ROOT/build/venv" &&
     "$ROOT/build/venv/bin/pip" --disable-pip-version-check install --quiet "schemathesis==$SCHEMATHESIS"
+}
+
+# What Debian does not have, or too old: mypy, build, TypeScript, at the versions of sdk/tools, in build/sdk-tools.
+sdk_tools() {
+  [[ ${ATOLL_SKIP_SETUP:-} != 1 ]] || return 0
+  step "tools of the clients" "$ROOT/sdk/tools/install.sh" "$ROOT/build/sdk-tools"
 }
 
 check_debian() {

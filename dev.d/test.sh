@@ -36,7 +36,7 @@ verb_test() {
   now_us
   local begin=$REPLY
   ensure_packages build test lint || return
-  [[ $mode == quick ]] || ensure_packages vm package || return
+  [[ $mode == quick ]] || ensure_packages vm package sdk || return
   export ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1}
   export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
   export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
@@ -57,9 +57,10 @@ test_default() {
   local label products=1
   house_rules asan
   build_step release "${PRODUCTS[@]}" "${TEST_PRODUCTS[@]}" || products=
+  sdk_tools  # without them the suite sdk fails, and says so
   if build_step asan tests; then
     suite asan unit "$JOBS"
-    for label in conformance security faults api e2e package vm; do
+    for label in conformance security faults api e2e sdk package vm; do
       if [[ $products ]]; then
         suite asan "$label" 1
       elif has_suite "$label"; then

@@ -44,6 +44,8 @@ class Tree(unittest.TestCase):
     def test_long_files_are_found(self):
         self.assertEqual(problems_of({"a.cc": "x\n" * 700}), [])
         self.assert_one({"a.cc": "x\n" * 701}, "a.cc:1: 701 lines")
+        self.assertEqual(problems_of({"a.py": "# Generated from b.yaml by c.py. Change those.\n" + "x\n" * 701}), [])
+        self.assert_one({"a.py": "# Written by hand.\n" + "x\n" * 701}, "a.py:1: 702 lines")
 
     def test_notes_to_self_are_found(self):
         self.assert_one({"a.cc": f"int a;  // {NOTE}: later\n"}, "a.cc:1:")

@@ -1,0 +1,1 @@
+"""What sdk/generate.py is made of."""

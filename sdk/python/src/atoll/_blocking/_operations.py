@@ -1,0 +1,613 @@
+# Generated from aio/_operations.py by sdk/generate.py. Change that.
+# Generated from docs/openapi.yaml by sdk/generate.py. Change those.
+"""A method for each operation of the API that is a question and an answer."""
+
+from __future__ import annotations
+
+from typing import List, Literal, Optional
+
+from .._table import OPERATIONS
+from ..models import (
+    AttachOutputAnswer,
+    CreateKeyAnswer,
+    CreateKeyBody,
+    CreateSandboxAnswer,
+    CreateSandboxBody,
+    DiffSandboxAnswer,
+    ExecAnswer,
+    ExecBody,
+    ExplainSandboxAnswer,
+    ExplainSandboxBody,
+    FindFilesAnswer,
+    ForkSandboxAnswer,
+    ForkSandboxBody,
+    GetSandboxAnswer,
+    GetTraceAnswer,
+    GrepFilesAnswer,
+    HealthzAnswer,
+    LimitsAnswer,
+    ListDriversAnswer,
+    ListFilesAnswer,
+    ListKeysAnswer,
+    ListProcessesAnswer,
+    ListSandboxesAnswer,
+    ListTracesAnswer,
+    MakeDirectoryBody,
+    MakeTokenAnswer,
+    MakeTokenBody,
+    MoveFileBody,
+    PatchSandboxAnswer,
+    PatchSandboxBody,
+    PauseSandboxAnswer,
+    PauseSandboxBody,
+    ReadEventsAnswer,
+    ReadyzAnswer,
+    RecreateSandboxAnswer,
+    RecreateSandboxBody,
+    RemoveFileBody,
+    RenewSandboxAnswer,
+    RenewSandboxBody,
+    ResizeProcessBody,
+    ResizeSandboxAnswer,
+    ResizeSandboxBody,
+    ResumeSandboxAnswer,
+    ResumeSandboxBody,
+    RunAnswer,
+    RunBatchAnswer,
+    RunBatchBody,
+    RunBody,
+    SandboxStatsAnswer,
+    ShutDownBody,
+    SignalProcessBody,
+    SnapshotSandboxAnswer,
+    SnapshotSandboxBody,
+    StartSandboxAnswer,
+    StartSandboxBody,
+    StatFileAnswer,
+    State,
+    StopSandboxAnswer,
+    StopSandboxBody,
+    UploadStatusAnswer,
+    VersionAnswer,
+    WhoAmIAnswer,
+    WriteArchiveAnswer,
+    WriteBatchAnswer,
+    WriteBatchBody,
+    WriteFileAnswer,
+)
+from ._transport import Response, Source, Transport
+
+
+class Operations:
+    """The API itself. What is not given is not sent, and the daemon's own default holds."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list_sandboxes(
+        self, *, state: Optional[State] = None, driver: Optional[str] = None, name: Optional[str] = None,
+        user_id: Optional[str] = None, label: Optional[List[str]] = None, tenant: Optional[str] = None,
+        limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None,
+    ) -> ListSandboxesAnswer:
+        """List sandboxes"""
+        answer: ListSandboxesAnswer = self._transport.call(
+            OPERATIONS["listSandboxes"], query={"state": state, "driver": driver, "name": name, "user_id": user_id,
+            "label": label, "tenant": tenant, "limit": limit, "cursor": cursor}, timeout=timeout,
+        )
+        return answer
+
+    def create_sandbox(
+        self, body: CreateSandboxBody, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None,
+    ) -> CreateSandboxAnswer:
+        """Create a sandbox"""
+        answer: CreateSandboxAnswer = self._transport.call(
+            OPERATIONS["createSandbox"], body=body, header={"Idempotency-Key": idempotency_key}, timeout=timeout,
+        )
+        return answer
+
+    def explain_sandbox(
+        self, body: ExplainSandboxBody, *, timeout: Optional[float] = None,
+    ) -> ExplainSandboxAnswer:
+        """What creating a sandbox would do, and on which driver"""
+        answer: ExplainSandboxAnswer = self._transport.call(
+            OPERATIONS["explainSandbox"], body=body, timeout=timeout,
+        )
+        return answer
+
+    def get_sandbox(
+        self, id: str, *, timeout: Optional[float] = None,
+    ) -> GetSandboxAnswer:
+        """One sandbox"""
+        answer: GetSandboxAnswer = self._transport.call(
+            OPERATIONS["getSandbox"], path={"id": id}, timeout=timeout,
+        )
+        return answer
+
+    def delete_sandbox(
+        self, id: str, *, timeout: Optional[float] = None,
+    ) -> None:
+        """Destroy a sandbox and everything in it"""
+        self._transport.call(
+            OPERATIONS["deleteSandbox"], path={"id": id}, timeout=timeout,
+        )
+
+    def patch_sandbox(
+        self, id: str, body: PatchSandboxBody, *, timeout: Optional[float] = None,
+    ) -> PatchSandboxAnswer:
+        """Change a sandbox that is there"""
+        answer: PatchSandboxAnswer = self._transport.call(
+            OPERATIONS["patchSandbox"], path={"id": id}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def sandbox_stats(
+        self, id: str, *, timeout: Optional[float] = None,
+    ) -> SandboxStatsAnswer:
+        """What a sandbox uses now"""
+        answer: SandboxStatsAnswer = self._transport.call(
+            OPERATIONS["sandboxStats"], path={"id": id}, timeout=timeout,
+        )
+        return answer
+
+    def stop_sandbox(
+        self, id: str, body: Optional[StopSandboxBody] = None, *, timeout: Optional[float] = None,
+    ) -> StopSandboxAnswer:
+        """End every process and keep the workspace"""
+        answer: StopSandboxAnswer = self._transport.call(
+            OPERATIONS["stopSandbox"], path={"id": id}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def start_sandbox(
+        self, id: str, body: Optional[StartSandboxBody] = None, *, timeout: Optional[float] = None,
+    ) -> StartSandboxAnswer:
+        """Go on after a stop, with the same workspace"""
+        answer: StartSandboxAnswer = self._transport.call(
+            OPERATIONS["startSandbox"], path={"id": id}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def recreate_sandbox(
+        self, id: str, body: Optional[RecreateSandboxBody] = None, *, timeout: Optional[float] = None,
+    ) -> RecreateSandboxAnswer:
+        """Same id, same workspace, fresh processes"""
+        answer: RecreateSandboxAnswer = self._transport.call(
+            OPERATIONS["recreateSandbox"], path={"id": id}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def renew_sandbox(
+        self, id: str, body: Optional[RenewSandboxBody] = None, *, timeout: Optional[float] = None,
+    ) -> RenewSandboxAnswer:
+        """Move the end; the time to live counts from now"""
+        answer: RenewSandboxAnswer = self._transport.call(
+            OPERATIONS["renewSandbox"], path={"id": id}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def pause_sandbox(
+        self, id: str, body: Optional[PauseSandboxBody] = None, *, timeout: Optional[float] = None,
+    ) -> PauseSandboxAnswer:
+        """Freeze"""
+        answer: PauseSandboxAnswer = self._transport.call(
+            OPERATIONS["pauseSandbox"], path={"id": id}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def resume_sandbox(
+        self, id: str, body: Optional[ResumeSandboxBody] = None, *, timeout: Optional[float] = None,
+    ) -> ResumeSandboxAnswer:
+        """Go on after a pause"""
+        answer: ResumeSandboxAnswer = self._transport.call(
+            OPERATIONS["resumeSandbox"], path={"id": id}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def snapshot_sandbox(
+        self, id: str, body: Optional[SnapshotSandboxBody] = None, *, timeout: Optional[float] = None,
+    ) -> SnapshotSandboxAnswer:
+        """Freeze a copy of the workspace"""
+        answer: SnapshotSandboxAnswer = self._transport.call(
+            OPERATIONS["snapshotSandbox"], path={"id": id}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def fork_sandbox(
+        self, id: str, body: Optional[ForkSandboxBody] = None, *, timeout: Optional[float] = None,
+    ) -> ForkSandboxAnswer:
+        """Copies that go their own way"""
+        answer: ForkSandboxAnswer = self._transport.call(
+            OPERATIONS["forkSandbox"], path={"id": id}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def resize_sandbox(
+        self, id: str, body: ResizeSandboxBody, *, timeout: Optional[float] = None,
+    ) -> ResizeSandboxAnswer:
+        """Change the limits of a running sandbox"""
+        answer: ResizeSandboxAnswer = self._transport.call(
+            OPERATIONS["resizeSandbox"], path={"id": id}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def exec(
+        self, id: str, body: ExecBody, *, on_disconnect: Optional[Literal["keep", "kill"]] = None,
+        timeout: Optional[float] = None,
+    ) -> ExecAnswer:
+        """Run a command"""
+        answer: ExecAnswer = self._transport.call(
+            OPERATIONS["exec"], path={"id": id}, body=body, query={"on_disconnect": on_disconnect}, timeout=timeout,
+        )
+        return answer
+
+    def run(
+        self, body: RunBody, *, timeout: Optional[float] = None,
+    ) -> RunAnswer:
+        """Create, exec and destroy in one call"""
+        answer: RunAnswer = self._transport.call(
+            OPERATIONS["run"], body=body, timeout=timeout,
+        )
+        return answer
+
+    def run_batch(
+        self, body: RunBatchBody, *, timeout: Optional[float] = None,
+    ) -> RunBatchAnswer:
+        """Many runs, each in a sandbox of its own"""
+        answer: RunBatchAnswer = self._transport.call(
+            OPERATIONS["runBatch"], body=body, timeout=timeout,
+        )
+        return answer
+
+    def read_file(
+        self, id: str, *, path: Optional[str] = None, path_b64: Optional[str] = None, timeout: Optional[float] = None,
+    ) -> Response:
+        """The bytes of a file"""
+        return self._transport.open(
+            OPERATIONS["readFile"], path={"id": id}, query={"path": path, "path_b64": path_b64}, timeout=timeout,
+        )
+
+    def write_file(
+        self, id: str, body: Source, *, path: Optional[str] = None, path_b64: Optional[str] = None,
+        mode: Optional[str] = None, parents: Optional[bool] = None, upload: Optional[str] = None,
+        offset: Optional[int] = None, size: Optional[int] = None, timeout: Optional[float] = None,
+    ) -> WriteFileAnswer:
+        """Write a file whole, or a large one in parts"""
+        answer: WriteFileAnswer = self._transport.call(
+            OPERATIONS["writeFile"], path={"id": id}, body=body, query={"path": path, "path_b64": path_b64,
+            "mode": mode, "parents": parents, "upload": upload, "offset": offset, "size": size}, timeout=timeout,
+        )
+        return answer
+
+    def delete_file(
+        self, id: str, *, path: Optional[str] = None, path_b64: Optional[str] = None, recursive: Optional[bool] = None,
+        timeout: Optional[float] = None,
+    ) -> None:
+        """Remove a file or a directory"""
+        self._transport.call(
+            OPERATIONS["deleteFile"], path={"id": id}, query={"path": path, "path_b64": path_b64,
+            "recursive": recursive}, timeout=timeout,
+        )
+
+    def list_files(
+        self, id: str, *, path: Optional[str] = None, path_b64: Optional[str] = None, timeout: Optional[float] = None,
+    ) -> ListFilesAnswer:
+        """What is in a directory, by name"""
+        answer: ListFilesAnswer = self._transport.call(
+            OPERATIONS["listFiles"], path={"id": id}, query={"path": path, "path_b64": path_b64}, timeout=timeout,
+        )
+        return answer
+
+    def stat_file(
+        self, id: str, *, path: Optional[str] = None, path_b64: Optional[str] = None, timeout: Optional[float] = None,
+    ) -> StatFileAnswer:
+        """One file or directory; a symbolic link itself"""
+        answer: StatFileAnswer = self._transport.call(
+            OPERATIONS["statFile"], path={"id": id}, query={"path": path, "path_b64": path_b64}, timeout=timeout,
+        )
+        return answer
+
+    def make_directory(
+        self, id: str, body: MakeDirectoryBody, *, timeout: Optional[float] = None,
+    ) -> None:
+        """Make a directory"""
+        self._transport.call(
+            OPERATIONS["makeDirectory"], path={"id": id}, body=body, timeout=timeout,
+        )
+
+    def move_file(
+        self, id: str, body: MoveFileBody, *, timeout: Optional[float] = None,
+    ) -> None:
+        """Rename"""
+        self._transport.call(
+            OPERATIONS["moveFile"], path={"id": id}, body=body, timeout=timeout,
+        )
+
+    def remove_file(
+        self, id: str, body: RemoveFileBody, *, timeout: Optional[float] = None,
+    ) -> None:
+        """Remove, as DELETE does"""
+        self._transport.call(
+            OPERATIONS["removeFile"], path={"id": id}, body=body, timeout=timeout,
+        )
+
+    def upload_status(
+        self, id: str, *, path: Optional[str] = None, path_b64: Optional[str] = None, upload: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> UploadStatusAnswer:
+        """How much of an upload in parts is there; 0 for one that has not begun or is done"""
+        answer: UploadStatusAnswer = self._transport.call(
+            OPERATIONS["uploadStatus"], path={"id": id}, query={"path": path, "path_b64": path_b64, "upload": upload},
+            timeout=timeout,
+        )
+        return answer
+
+    def find_files(
+        self, id: str, *, path: Optional[str] = None, path_b64: Optional[str] = None, name: Optional[str] = None,
+        kind: Optional[Literal["file", "directory", "symlink", "other"]] = None, depth: Optional[int] = None,
+        limit: Optional[int] = None, timeout_ms: Optional[int] = None, timeout: Optional[float] = None,
+    ) -> FindFilesAnswer:
+        """Files below a directory, by name and kind"""
+        answer: FindFilesAnswer = self._transport.call(
+            OPERATIONS["findFiles"], path={"id": id}, query={"path": path, "path_b64": path_b64, "name": name,
+            "kind": kind, "depth": depth, "limit": limit, "timeout_ms": timeout_ms}, timeout=timeout,
+        )
+        return answer
+
+    def grep_files(
+        self, id: str, *, pattern: str, path: Optional[str] = None, path_b64: Optional[str] = None,
+        fixed: Optional[bool] = None, ignore_case: Optional[bool] = None, include: Optional[str] = None,
+        limit: Optional[int] = None, timeout_ms: Optional[int] = None, timeout: Optional[float] = None,
+    ) -> GrepFilesAnswer:
+        """Lines that match a pattern"""
+        answer: GrepFilesAnswer = self._transport.call(
+            OPERATIONS["grepFiles"], path={"id": id}, query={"path": path, "path_b64": path_b64, "pattern": pattern,
+            "fixed": fixed, "ignore_case": ignore_case, "include": include, "limit": limit, "timeout_ms": timeout_ms},
+            timeout=timeout,
+        )
+        return answer
+
+    def watch_files(
+        self, id: str, *, path: Optional[str] = None, path_b64: Optional[str] = None, recursive: Optional[bool] = None,
+        timeout: Optional[float] = None,
+    ) -> Response:
+        """What happens to files, as it happens"""
+        return self._transport.open(
+            OPERATIONS["watchFiles"], path={"id": id}, query={"path": path, "path_b64": path_b64,
+            "recursive": recursive}, timeout=timeout,
+        )
+
+    def read_archive(
+        self, id: str, *, path: Optional[str] = None, path_b64: Optional[str] = None, all_links: Optional[bool] = None,
+        timeout: Optional[float] = None,
+    ) -> Response:
+        """A directory with everything in it, or a file, as a tar archive"""
+        return self._transport.open(
+            OPERATIONS["readArchive"], path={"id": id}, query={"path": path, "path_b64": path_b64,
+            "all_links": all_links}, timeout=timeout,
+        )
+
+    def write_archive(
+        self, id: str, body: Source, *, path: Optional[str] = None, path_b64: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> WriteArchiveAnswer:
+        """Unpack a tar archive into a directory"""
+        answer: WriteArchiveAnswer = self._transport.call(
+            OPERATIONS["writeArchive"], path={"id": id}, body=body, query={"path": path, "path_b64": path_b64},
+            timeout=timeout,
+        )
+        return answer
+
+    def write_batch(
+        self, id: str, body: WriteBatchBody, *, path: Optional[str] = None, path_b64: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> WriteBatchAnswer:
+        """Write many files, with a result for each"""
+        answer: WriteBatchAnswer = self._transport.call(
+            OPERATIONS["writeBatch"], path={"id": id}, body=body, query={"path": path, "path_b64": path_b64},
+            timeout=timeout,
+        )
+        return answer
+
+    def diff_sandbox(
+        self, id: str, *, path: Optional[str] = None, path_b64: Optional[str] = None, timeout: Optional[float] = None,
+    ) -> DiffSandboxAnswer:
+        """What a sandbox changed in its copies of host directories"""
+        answer: DiffSandboxAnswer = self._transport.call(
+            OPERATIONS["diffSandbox"], path={"id": id}, query={"path": path, "path_b64": path_b64}, timeout=timeout,
+        )
+        return answer
+
+    def list_processes(
+        self, id: str, *, timeout: Optional[float] = None,
+    ) -> ListProcessesAnswer:
+        """What runs, and what ran"""
+        answer: ListProcessesAnswer = self._transport.call(
+            OPERATIONS["listProcesses"], path={"id": id}, timeout=timeout,
+        )
+        return answer
+
+    def attach_output(
+        self, id: str, process: int, *, stdout_offset: Optional[int] = None, stderr_offset: Optional[int] = None,
+        max_output_bytes: Optional[int] = None, on_disconnect: Optional[Literal["keep", "kill"]] = None,
+        timeout: Optional[float] = None,
+    ) -> AttachOutputAnswer:
+        """Follow a process, from an offset on"""
+        answer: AttachOutputAnswer = self._transport.call(
+            OPERATIONS["attachOutput"], path={"id": id, "process": process}, query={"stdout_offset": stdout_offset,
+            "stderr_offset": stderr_offset, "max_output_bytes": max_output_bytes, "on_disconnect": on_disconnect},
+            timeout=timeout,
+        )
+        return answer
+
+    def resize_process(
+        self, id: str, process: int, body: ResizeProcessBody, *, timeout: Optional[float] = None,
+    ) -> None:
+        """Change the size of a process's terminal"""
+        self._transport.call(
+            OPERATIONS["resizeProcess"], path={"id": id, "process": process}, body=body, timeout=timeout,
+        )
+
+    def write_stdin(
+        self, id: str, process: int, body: Optional[Source] = None, *, eof: Optional[bool] = None,
+        timeout: Optional[float] = None,
+    ) -> None:
+        """Write to a process that was started with stdin_open"""
+        self._transport.call(
+            OPERATIONS["writeStdin"], path={"id": id, "process": process}, body=body, query={"eof": eof},
+            timeout=timeout,
+        )
+
+    def signal_process(
+        self, id: str, process: int, body: SignalProcessBody, *, timeout: Optional[float] = None,
+    ) -> None:
+        """Signal a process and everything below it"""
+        self._transport.call(
+            OPERATIONS["signalProcess"], path={"id": id, "process": process}, body=body, timeout=timeout,
+        )
+
+    def read_logs(
+        self, id: str, *, process: Optional[int] = None, stream: Optional[Literal["stdout", "stderr", "all"]] = None,
+        tail: Optional[int] = None, follow: Optional[bool] = None, timeout: Optional[float] = None,
+    ) -> Response:
+        """What a process has said, as text"""
+        return self._transport.open(
+            OPERATIONS["readLogs"], path={"id": id}, query={"process": process, "stream": stream, "tail": tail,
+            "follow": follow}, timeout=timeout,
+        )
+
+    def make_token(
+        self, id: str, body: Optional[MakeTokenBody] = None, *, timeout: Optional[float] = None,
+    ) -> MakeTokenAnswer:
+        """Make a token that is good for this sandbox alone"""
+        answer: MakeTokenAnswer = self._transport.call(
+            OPERATIONS["makeToken"], path={"id": id}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def list_keys(
+        self, *, timeout: Optional[float] = None,
+    ) -> ListKeysAnswer:
+        """List keys"""
+        answer: ListKeysAnswer = self._transport.call(
+            OPERATIONS["listKeys"], timeout=timeout,
+        )
+        return answer
+
+    def create_key(
+        self, body: CreateKeyBody, *, timeout: Optional[float] = None,
+    ) -> CreateKeyAnswer:
+        """Make a key"""
+        answer: CreateKeyAnswer = self._transport.call(
+            OPERATIONS["createKey"], body=body, timeout=timeout,
+        )
+        return answer
+
+    def revoke_key(
+        self, key: str, *, timeout: Optional[float] = None,
+    ) -> None:
+        """Revoke a key"""
+        self._transport.call(
+            OPERATIONS["revokeKey"], path={"key": key}, timeout=timeout,
+        )
+
+    def who_am_i(
+        self, *, timeout: Optional[float] = None,
+    ) -> WhoAmIAnswer:
+        """Who asks, and what they may do"""
+        answer: WhoAmIAnswer = self._transport.call(
+            OPERATIONS["whoAmI"], timeout=timeout,
+        )
+        return answer
+
+    def limits(
+        self, *, timeout: Optional[float] = None,
+    ) -> LimitsAnswer:
+        """How much the caller may ask for"""
+        answer: LimitsAnswer = self._transport.call(
+            OPERATIONS["limits"], timeout=timeout,
+        )
+        return answer
+
+    def list_traces(
+        self, *, sandbox: Optional[str] = None, request: Optional[str] = None, limit: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> ListTracesAnswer:
+        """The latest requests that the daemon remembers"""
+        answer: ListTracesAnswer = self._transport.call(
+            OPERATIONS["listTraces"], query={"sandbox": sandbox, "request": request, "limit": limit}, timeout=timeout,
+        )
+        return answer
+
+    def get_trace(
+        self, trace: str, *, timeout: Optional[float] = None,
+    ) -> GetTraceAnswer:
+        """What the daemon did for all requests of a trace"""
+        answer: GetTraceAnswer = self._transport.call(
+            OPERATIONS["getTrace"], path={"trace": trace}, timeout=timeout,
+        )
+        return answer
+
+    def read_events(
+        self, *, after: Optional[str] = None, sandbox: Optional[str] = None,
+        state: Optional[Literal["pending", "starting", "running", "paused", "stopping", "stopped", "destroyed", "failed"]] = None,
+        runs: Optional[bool] = None, limit: Optional[int] = None, last_event_id: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> ReadEventsAnswer:
+        """What becomes of sandboxes"""
+        answer: ReadEventsAnswer = self._transport.call(
+            OPERATIONS["readEvents"], query={"after": after, "sandbox": sandbox, "state": state, "runs": runs,
+            "limit": limit}, header={"Last-Event-ID": last_event_id}, timeout=timeout,
+        )
+        return answer
+
+    def list_drivers(
+        self, *, timeout: Optional[float] = None,
+    ) -> ListDriversAnswer:
+        """What can make sandboxes here"""
+        answer: ListDriversAnswer = self._transport.call(
+            OPERATIONS["listDrivers"], timeout=timeout,
+        )
+        return answer
+
+    def version(
+        self, *, timeout: Optional[float] = None,
+    ) -> VersionAnswer:
+        """Which Atoll this is"""
+        answer: VersionAnswer = self._transport.call(
+            OPERATIONS["version"], timeout=timeout,
+        )
+        return answer
+
+    def shut_down(
+        self, body: ShutDownBody, *, timeout: Optional[float] = None,
+    ) -> None:
+        """End the daemon"""
+        self._transport.call(
+            OPERATIONS["shutDown"], body=body, timeout=timeout,
+        )
+
+    def healthz(
+        self, *, timeout: Optional[float] = None,
+    ) -> HealthzAnswer:
+        """The daemon answers"""
+        answer: HealthzAnswer = self._transport.call(
+            OPERATIONS["healthz"], timeout=timeout,
+        )
+        return answer
+
+    def readyz(
+        self, *, timeout: Optional[float] = None,
+    ) -> ReadyzAnswer:
+        """The daemon has taken up its sandboxes and serves"""
+        answer: ReadyzAnswer = self._transport.call(
+            OPERATIONS["readyz"], timeout=timeout,
+        )
+        return answer
+
+    def metrics(
+        self, *, timeout: Optional[float] = None,
+    ) -> Response:
+        """Metrics in Prometheus text format"""
+        return self._transport.open(
+            OPERATIONS["metrics"], timeout=timeout,
+        )

@@ -1,0 +1,31 @@
+"""What is asked of the daemon: a method, and a path with holes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Mapping, Optional
+from urllib.parse import quote, urlencode
+
+
+@dataclass(frozen=True)
+class Operation:
+    id: str
+    method: str
+    path: str
+
+    @property
+    def only_looks(self) -> bool:
+        """It changes nothing, so it can be asked again when nobody knows whether it arrived."""
+        return self.method in ("GET", "HEAD")
+
+    def target(self, path: Optional[Mapping[str, Any]], query: Optional[Mapping[str, Any]]) -> str:
+        filled = re.sub(r"\{(\w+)\}", lambda hole: quote(str((path or {})[hole.group(1)]), safe=""), self.path)
+        pairs = [(name, spell(one)) for name, value in (query or {}).items() if value is not None
+                 for one in (value if isinstance(value, (list, tuple)) else [value])]
+        return f"{filled}?{urlencode(pairs, quote_via=quote)}" if pairs else filled
+
+
+def spell(value: Any) -> str:
+    """As a query parameter or a header field says it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
