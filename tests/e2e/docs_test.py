@@ -181,7 +181,8 @@ class Documents(unittest.TestCase):
         self.replaced[KEY_ID] = self.ask("POST", "/v1/keys", {"role": "viewer"})["id"]
 
     def files_here(self):
-        for name, content in {"model.bin": b"m" * 5000, "big.bin": b"b" * (2 << 20), "part1": b"one\n", "part2": b"two\n"}.items():
+        files = {"model.bin": b"m" * 5000, "big.bin": b"b" * (2 << 20), "part1": b"one\n", "part2": b"two\n"}
+        for name, content in files.items():
             pathlib.Path(self.directory, name).write_bytes(content)
         pathlib.Path(self.directory, "src").mkdir(exist_ok=True)
         for name in ("a", "b"):
@@ -259,7 +260,8 @@ class Documents(unittest.TestCase):
         schemas, tried = document["components"]["schemas"], 0
         for path, item in document["paths"].items():
             for method, operation in item.items():
-                content = operation.get("requestBody", {}).get("content", {}).get("application/json") if method != "parameters" else None
+                body = operation.get("requestBody", {}) if method != "parameters" else {}
+                content = body.get("content", {}).get("application/json")
                 if content is None:
                     continue
                 schema = schemas[content["schema"]["$ref"].rsplit("/", 1)[-1]]

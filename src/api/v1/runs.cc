@@ -126,8 +126,11 @@ Result<> check_stdin(const ExecPlan& plan, Reply reply) {
 
 void describe_run_requests(openapi::Schemas& schemas) {
   schemas.add<WireRun, kRunFields>(
-      R"({"anyOf":[{"required":["exec"]},{"required":["code"]}],"examples":[{"exec":{"argv":["echo","hello"]}},{"code":"print(6*7)"},{"code":"print(open(\"in.csv\").read())","files":{"in.csv":"a,b"},"exec":{"timeout_ms":10000}}]
-})");
+      R"json({"anyOf":[{"required":["exec"]},{"required":["code"]}],"examples":[
+        {"exec":{"argv":["echo","hello"]}},
+        {"code":"print(6*7)"},
+        {"code":"print(open('in.csv').read())","files":{"in.csv":"a,b"},"exec":{"timeout_ms":10000}}
+      ]})json");
 }
 
 Task<> run(Call& call) {
