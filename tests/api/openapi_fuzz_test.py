@@ -40,8 +40,11 @@ NEVER_SUCCEED = {
 CONFIGURATION = """
 request-timeout = 60
 [[operations]]
-include-operation-id = ["createSandbox", "explainSandbox", "run", "dialPort", "startSandbox", "recreateSandbox"]
+include-operation-id = ["createSandbox", "explainSandbox", "dialPort", "startSandbox", "recreateSandbox"]
 checks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 503]
+[[operations]]
+include-operation-id = "run"
+checks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 503, 504]
 [[operations]]
 include-operation-id = ["findFiles", "grepFiles"]
 checks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 504]
