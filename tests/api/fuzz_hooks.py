@@ -26,6 +26,8 @@ MOST_SANDBOXES = 40  # that the fuzzer made and that are kept for its next steps
 COMMANDS = ["echo out; echo err >&2", r"printf '\377\376'", "exit 3", "sleep 9", "head -c 100000 /dev/zero", "kill -9 $$",
             "cat", "yes | head -n 5000", "ls -la", "echo kept > note"]
 
+ARCHIVE = bytes(10240)  # an end and nothing before it
+
 TALLY = collections.defaultdict(collections.Counter)  # "POST /v1/runs" -> status -> how often
 made = collections.deque()
 
@@ -100,6 +102,26 @@ def place(case):
         given["trace"] = call("GET", "/v1/traces?limit=1")[1]["traces"][0]["trace_id"]
 
 
+def place_file(case):
+    """A path of something that is there, where a query takes one and is not wrong on purpose."""
+    takes = {parameter.get("$ref", "").rsplit("/", 1)[-1] for parameter in case.operation.definition.raw.get("parameters", [])}
+    if "path" not in takes or is_negative(case, "query") or choose(case, [1, 1, 0]) == 0:
+        return
+    operation, box = case.operation.definition.raw["operationId"], (case.path_parameters or {}).get("id")
+    query = case.query = dict(case.query or {})
+    query.pop("path_b64", None)
+    query["path"] = choose(case, ["note", "project", "project/a.py", ".", "new/deep/er", "/workspace"])
+    if operation == "uploadStatus":
+        query["upload"] = "u1"
+    elif operation == "deleteFile" and box == "fuzzed":
+        call("POST", f"/v1/sandboxes/{box}/files/batch", {"files": {"doomed/file": "x"}})
+        query.update(path="doomed", recursive="true")
+    elif operation == "writeArchive":
+        query["path"] = "unpacked"
+        if not is_negative(case, "body"):
+            case.body = ARCHIVE
+
+
 def bound_exec(case, body):
     """A command that exists more often than not, and that ends soon."""
     if not isinstance(body, dict):
@@ -148,6 +170,9 @@ def bound_body(case):
         bound_code(case, body)
         for one in body["runs"] if isinstance(body.get("runs"), list) else [body.get("exec")]:
             bound_exec(case, one)
+    elif operation in ("resizeSandbox", "patchSandbox") and not is_negative(case, "body") and choose(case, [1, 0]):
+        resources = {"memory_mb": 256, "pids": 100}  # what a sandbox that runs can be given
+        case.body = {"resources": resources} if operation == "patchSandbox" else resources
     elif operation == "shutDown" and isinstance(body, dict) and body.get("sandboxes") in ("leave", "end"):
         case.body = {}  # asked for in earnest, it would end the daemon
 
@@ -180,10 +205,7 @@ def before_call(context, case, kwargs):
     if answers:
         case.headers = case.headers if case.headers is not None else {}
         case.headers["Accept"] = choose(case, sorted(answers))
-    if isinstance(case.query, dict) and "path" in case.query and not is_negative(case, "query"):
-        if choose(case, [1, 1, 0]):
-            case.query["path"] = choose(case, ["note", "project", "project/a.py", ".", "new/deep/er", "/workspace"])
-            case.query.pop("path_b64", None)
+    place_file(case)
 
 
 @schemathesis.hook
