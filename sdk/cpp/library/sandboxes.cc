@@ -44,7 +44,11 @@ std::string query_from(const ListFilter& filter) {
   add("driver", filter.driver);
   add("name", filter.name);
   add("tenant", filter.tenant);
-  for (const auto& [name, value] : filter.labels) add("label", name + "=" + value);
+  for (const auto& [name, value] : filter.labels) {
+    std::string label = name;
+    label.append("=").append(value);
+    add("label", label);
+  }
   return query;
 }
 

@@ -60,11 +60,11 @@ class AsyncClient final {
       const auto done = [waiting, executor](Answer<T> answer) {
         auto resume = [waiting, answer = std::move(answer)]() mutable {
           asio::get_associated_cancellation_slot(*waiting).clear();
-          auto handler = std::move(*waiting);
+          auto waiter = std::move(*waiting);
           if constexpr (std::is_void_v<T>) {
-            std::move(handler)(answer.error);
+            std::move(waiter)(answer.error);
           } else {
-            std::move(handler)(answer.error, std::move(answer.value));
+            std::move(waiter)(answer.error, std::move(answer.value));
           }
         };
         asio::post(executor, std::move(resume));
