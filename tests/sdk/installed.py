@@ -24,7 +24,8 @@ def run(*words, **more):
 def sources():
     """A digest of everything that a package is made of."""
     digest = hashlib.sha256((TOOLS / "mark").read_bytes())
-    for path in sorted([*SDK.rglob("*"), ROOT / "LICENSE", pathlib.Path(__file__)]):
+    parts = [*(SDK / "python").rglob("*"), *(SDK / "typescript").rglob("*"), SDK / "pack.py", ROOT / "LICENSE", pathlib.Path(__file__)]
+    for path in sorted(parts):
         if path.is_file() and "__pycache__" not in path.parts:
             digest.update(f"{path.relative_to(ROOT)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

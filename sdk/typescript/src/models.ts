@@ -1,13 +1,6 @@
 // Generated from docs/openapi.yaml by sdk/generate.py. Change those.
 // What the API takes and tells. More fields may come; ignore them.
 
-/**
- * `admin`: everything. `member`: all sandboxes of its tenant. `viewer`: what there is in its tenant
- * and how it does, no contents, no changes. `agent`: makes sandboxes in its tenant and sees those
- * that it made.
- */
-export type Role = "admin" | "member" | "viewer" | "agent";
-
 /** What a call is for; `x-action` of each operation names the one that it needs. */
 export type Action =
   | "open"
@@ -22,21 +15,10 @@ export type Action =
   | "delegate"
   | "administer";
 
-/** Ordered, weakest first. */
-export type Isolation = "none" | "process" | "container" | "sentry" | "vm";
+/** A line for each run as it ends, then one that counts them. */
+export type BatchEvent = BatchEventRun | BatchEventEnd;
 
-/** On this host, on machines of the operator's, or at somebody else's. */
-export type Placement = "host" | "own" | "third_party";
-
-export type State =
-  | "pending"
-  | "starting"
-  | "running"
-  | "paused"
-  | "stopping"
-  | "stopped"
-  | "destroyed"
-  | "failed";
+export type ChangeKind = "added" | "modified" | "deleted";
 
 /** One line each. The last is exit, or error when something other than the command failed. */
 export type ExecEvent =
@@ -53,6 +35,41 @@ export type ExecEvent =
  */
 export type ExecFrames = string;
 
+/** How a command ended. */
+export type ExitReason = "exited" | "signaled" | "timeout" | "oom" | "killed" | "policy" | "infra";
+
+export type FileKind = "file" | "directory" | "symlink" | "other";
+
+/** Ordered, weakest first. */
+export type Isolation = "none" | "process" | "container" | "sentry" | "vm";
+
+/** Empty, or an empty object. */
+export type Nothing = Record<string, unknown>;
+
+/** On this host, on machines of the operator's, or at somebody else's. */
+export type Placement = "host" | "own" | "third_party";
+
+/**
+ * `admin`: everything. `member`: all sandboxes of its tenant. `viewer`: what there is in its tenant
+ * and how it does, no contents, no changes. `agent`: makes sandboxes in its tenant and sees those
+ * that it made.
+ */
+export type Role = "admin" | "member" | "viewer" | "agent";
+
+/** Of a sandbox. */
+export type State =
+  | "pending"
+  | "starting"
+  | "running"
+  | "paused"
+  | "stopping"
+  | "stopped"
+  | "destroyed"
+  | "failed";
+
+/** Whose use it is: of what was waited for, or of the whole cgroup. */
+export type UsageScope = "waited" | "cgroup";
+
 export type CreateSandboxBody = CreateSandbox;
 
 export type CreateSandboxAnswer = Sandbox;
@@ -61,29 +78,37 @@ export type ExplainSandboxBody = CreateSandbox;
 
 export type GetSandboxAnswer = Sandbox;
 
+export type PatchSandboxBody = PatchSandbox;
+
 export type PatchSandboxAnswer = Sandbox;
 
-export type StopSandboxBody = Record<string, unknown>;
+export type StopSandboxBody = Nothing;
 
 export type StopSandboxAnswer = Sandbox;
 
-export type StartSandboxBody = Record<string, unknown>;
+export type StartSandboxBody = Nothing;
 
 export type StartSandboxAnswer = Sandbox;
 
-export type RecreateSandboxBody = Record<string, unknown>;
+export type RecreateSandboxBody = Nothing;
 
 export type RecreateSandboxAnswer = Sandbox;
 
+export type RenewSandboxBody = Renew;
+
 export type RenewSandboxAnswer = Sandbox;
 
-export type PauseSandboxBody = Record<string, unknown>;
+export type PauseSandboxBody = Nothing;
 
 export type PauseSandboxAnswer = Sandbox;
 
-export type ResumeSandboxBody = Record<string, unknown>;
+export type ResumeSandboxBody = Nothing;
 
 export type ResumeSandboxAnswer = Sandbox;
+
+export type SnapshotSandboxBody = Snapshot;
+
+export type ForkSandboxBody = Fork;
 
 export type ResizeSandboxBody = Resources;
 
@@ -93,121 +118,95 @@ export type ExecBody = Exec;
 
 export type ExecAnswer = ExecResult;
 
+export type RunBody = Run;
+
 export type RunAnswer = ExecResult;
+
+export type RunBatchBody = RunBatch;
 
 export type WriteFileAnswer = FileInfo | WriteFileAnswer2;
 
 export type StatFileAnswer = FileInfo;
 
+export type MakeDirectoryBody = MakeDirectory;
+
+export type MoveFileBody = MoveFile;
+
+export type RemoveFileBody = RemoveFile;
+
+export type WriteBatchBody = WriteBatch;
+
 export type AttachOutputAnswer = ExecResult;
 
 export type ResizeProcessBody = Terminal;
+
+export type SignalProcessBody = Signal;
+
+export type MakeTokenBody = MakeToken;
+
+export type CreateKeyBody = CreateKey;
 
 export type LimitsAnswer = Limits;
 
 export type GetTraceAnswer = Trace;
 
-export interface Trace {
-  trace_id: string;
-  started_at: string;
-  /** Their X-Request-Id. */
-  requests: string[];
-  sandboxes: string[];
-  /** Not kept, because a request has at most 1,000. */
-  dropped_spans: number;
-  spans: TraceSpansItem[];
+export type ShutDownBody = Shutdown;
+
+export interface BatchCounts {
+  succeeded: number;
+  /** Commands that did not end with exit code 0. */
+  failed: number;
+  /** Runs that have a problem. */
+  errors: number;
+  request_id: string;
 }
 
-export interface TraceSpansItem {
-  span_id: string;
-  /** Of the request itself, the span of your traceparent. */
-  parent_span_id?: string;
-  /** A stage, or method and route. */
-  name: string;
-  /** Since started_at. */
-  offset_ms: number;
-  duration_ms: number;
-  /** The code that it failed with. */
-  error?: string;
-  attributes: Record<string, string | number | boolean>;
+export interface BatchEventRun {
+  type: "run";
+  /** Its place in the request, from 0. */
+  index: number;
+  attempts: number;
+  problem?: Problem;
 }
 
-export interface Key {
-  id: string;
-  tenant: string;
+export interface BatchEventEnd {
+  succeeded: number;
+  /** Commands that did not end with exit code 0. */
+  failed: number;
+  /** Runs that have a problem. */
+  errors: number;
+  request_id: string;
+  type: "end";
+}
+
+/**
+ * One run of a batch, in a stream with `type` `run`. Either a problem or what came of the command.
+ */
+export interface BatchRun {
+  type?: "run";
+  /** Its place in the request, from 0. */
+  index: number;
+  attempts: number;
+  problem?: Problem;
+}
+
+export interface CreateKey {
+  /** Absent: one's own. */
+  tenant?: string;
   role: Role;
-  label: string;
-  created_at: string;
-  expires_at: string | null;
-  /** To the minute. */
-  last_used_at: string | null;
-}
-
-export interface Limits {
-  /** Of the tenant, at a time; not told to a token. */
-  sandboxes?: number;
-  /** How many there are. */
-  sandboxes_now?: number;
-  requests_per_s?: number | null;
-  /** At once, after a pause. */
-  requests_burst?: number | null;
+  /** What it is for; one line. */
+  label?: string;
+  /** Absent: until it is revoked. */
   ttl_s?: number;
-  ttl_default_s?: number;
-  token_ttl_s?: number;
-  timeout_ms?: number;
-  /** Of a JSON body. */
-  json_bytes?: number;
-  /** Of the body of exec. */
-  exec_json_bytes?: number;
-  /** Of the body of sandboxes and runs, which may have files in it. */
-  create_json_bytes?: number;
-  initial_files?: number;
-  batch_json_bytes?: number;
-  batch_runs?: number;
-  batch_concurrency?: number;
-  batch_attempts?: number;
-  upload_bytes?: number;
-  /** Of each stream, in an answer that comes whole. */
-  output_bytes?: number;
-  output_default_bytes?: number;
-  labels?: number;
-  env_variables?: number;
-  env_bytes?: number;
-  arguments?: number;
-  argument_bytes?: number;
-  /** 0 where directories of the host are not given. */
-  host_dirs?: number;
-}
-
-export interface Resources {
-  /** Cores. */
-  cpu?: number;
-  /** MiB. */
-  memory_mb?: number;
-  pids?: number;
-  /** MiB. On native, more than 1024 or half of memory_mb is on disk. */
-  disk_mb?: number;
-  /** Its part of busy processors; 100 is usual. Makes the sandbox burstable. */
-  cpu_weight?: number;
-  /**
-   * Whose the processors are. shared: everybody's, in equal parts under load. burstable: by
-   * `cpu_weight` under load, with `cpu` as a ceiling if it is given. dedicated: `cpu` whole
-   * processors are this sandbox's alone, and `memory_mb` is kept for it. Settled when the sandbox
-   * is made.
-   */
-  sharing?: "shared" | "burstable" | "dedicated";
-}
-
-export interface Stage {
-  name: string;
-  ms: number;
 }
 
 export interface CreateSandbox {
   /** Absent: the first that is strong enough. */
   driver?: string;
   profile?: string;
+  /** Unique within the tenant while it lives. */
   name?: string;
+  /** Whose it is in the caller's own books. */
   user_id?: string;
   /** When it ends by itself. Absent: as the daemon is configured. */
   ttl_s?: number;
@@ -217,6 +216,7 @@ export interface CreateSandbox {
   /** For every command. Never stored or told. */
   env?: Record<string, string>;
   resources?: Resources;
+  /** A floor that no fallback goes below. */
   min_isolation?: Isolation;
   /** An alias of min_isolation. */
   isolation_level?: Isolation;
@@ -225,7 +225,7 @@ export interface CreateSandbox {
    * Directories of the daemon's host. Only over the Unix socket, from the daemon's own user or
    * root.
    */
-  host_dirs?: CreateSandboxHostDirsItem[];
+  host_dirs?: HostDir[];
   /**
    * A directory of the daemon's host as the root file system, copied on write. Absolute; given like
    * `host_dirs`.
@@ -244,280 +244,6 @@ export interface CreateSandbox {
   files?: Record<string, string>;
   /** The same for bytes, in base64. */
   files_b64?: Record<string, string>;
-}
-
-export interface CreateSandboxHostDirsItem {
-  /** Absolute. */
-  path: string;
-  /** Absolute in the sandbox. Absent: the same path. */
-  guest_path?: string;
-  access: "ro" | "rw" | "cow";
-  /** It is the workspace itself. */
-  workspace?: boolean;
-}
-
-export interface Sandbox {
-  id: string;
-  /** Empty when it has none. */
-  name: string;
-  /** Whose it is; names are unique within it. */
-  tenant: string;
-  /** Who made it: a key's id, `uid:N`, or `socket`. */
-  owner: string;
-  state: State;
-  driver: string;
-  isolation: Isolation;
-  placement: Placement;
-  profile: string;
-  user_id?: string;
-  labels: Record<string, string>;
-  resources: Resources;
-  /** Of commands that name none, when it was given. */
-  user?: string;
-  /** Of commands that name none, when it was given. */
-  cwd?: string;
-  created_at: string;
-  expires_at: string | null;
-  idle_s?: number;
-  last_active_at: string;
-  /** Why it failed, when it did. */
-  failure?: string;
-  /** Where the time of its creation went. */
-  stages: Stage[];
-}
-
-export interface Terminal {
-  rows?: number;
-  cols?: number;
-}
-
-/** Exactly one of argv and command. */
-export interface Exec {
-  argv?: string[];
-  /** Run as /bin/sh -c. */
-  command?: string;
-  /** Over the sandbox's own. */
-  env?: Record<string, string>;
-  /** Relative to the workspace. Absent: the workspace. */
-  cwd?: string;
-  user?: string;
-  stdin?: string;
-  stdin_b64?: string;
-  /** Leave stdin open for POST …/processes/{process}/stdin. */
-  stdin_open?: boolean;
-  /**
-   * A terminal instead of pipes. Stdin is open unless `stdin_open` is false, and all output is
-   * stdout.
-   */
-  tty?: Terminal;
-  /** The whole tree is killed then. 0 is none. */
-  timeout_ms?: number;
-  /**
-   * The whole tree is killed once it has used so much processor time; whole seconds for each
-   * process where limits.cpu_time is per_process. 0 is none.
-   */
-  cpu_time_ms?: number;
-  /** Bytes in all after which it is killed. 0 is none. */
-  output_limit?: number;
-  /** What the JSON answer keeps of each stream, from its beginning. */
-  max_output_bytes?: number;
-  /** Whether an interpreter that waits may serve it. */
-  warm?: boolean;
-}
-
-export interface Usage {
-  cpu_ms?: number;
-  cpu_user_ms?: number;
-  cpu_system_ms?: number;
-  peak_memory_bytes?: number;
-  stdout_bytes?: number;
-  stderr_bytes?: number;
-  /** Whose use it is: of what was waited for, or of the whole cgroup. */
-  scope?: "waited" | "cgroup";
-}
-
-export interface Exit {
-  /** The program's own; 124 timeout, 125 infra, 126 policy, 128+N signal N. */
-  exit_code: number;
-  signal?: number;
-  reason: "exited" | "signaled" | "timeout" | "oom" | "killed" | "policy" | "infra";
-  /** The limit of the request that ended it, if one did. */
-  limit?: "wall_time" | "cpu_time" | "output";
-  duration_ms: number;
-  /** Output is missing. */
-  truncated: boolean;
-  usage: Usage;
-  /** There only when the guest could have forged this. */
-  attested?: false;
-  /** There only when an interpreter served it that was running already. */
-  warm?: true;
-}
-
-export interface ExecResult {
-  /** The program's own; 124 timeout, 125 infra, 126 policy, 128+N signal N. */
-  exit_code: number;
-  signal?: number;
-  reason: "exited" | "signaled" | "timeout" | "oom" | "killed" | "policy" | "infra";
-  /** The limit of the request that ended it, if one did. */
-  limit?: "wall_time" | "cpu_time" | "output";
-  duration_ms: number;
-  /** Output is missing. */
-  truncated: boolean;
-  usage: Usage;
-  /** There only when the guest could have forged this. */
-  attested?: false;
-  /** There only when an interpreter served it that was running already. */
-  warm?: true;
-  stdout?: string;
-  /** Instead of stdout when that is not UTF-8. */
-  stdout_b64?: string;
-  stderr?: string;
-  stderr_b64?: string;
-  process?: number;
-  pid?: number;
-  request_id: string;
-  /** Of a run. */
-  driver?: string;
-  /** Of a run. */
-  isolation?: Isolation;
-  /** Of a run. */
-  stages?: Stage[];
-}
-
-/**
- * One run of a batch; in a stream with `type` `run`. The last line has `type` `end` and the counts.
- */
-export interface BatchRun {
-  type?: "run" | "end";
-  /** Its place in the request, from 0. */
-  index?: number;
-  attempts?: number;
-  /** Instead of everything below. */
-  problem?: Problem;
-  stdout?: string;
-  stdout_b64?: string;
-  stderr?: string;
-  stderr_b64?: string;
-  exit_code?: number;
-  reason?: string;
-  driver?: string;
-}
-
-export interface ExecEventStart {
-  type: "start";
-  sandbox: string;
-  process: number;
-  pid: number;
-  request_id: string;
-}
-
-export interface ExecEventStdoutStderr {
-  type: "stdout" | "stderr";
-  /** Of the first byte, from the beginning of the stream. */
-  offset: number;
-  data?: string;
-  /** Instead of data when that is not UTF-8. */
-  data_b64?: string;
-}
-
-/** Bytes that are no longer kept. */
-export interface ExecEventGap {
-  type: "gap";
-  stream: "stdout" | "stderr";
-  from: number;
-  to: number;
-}
-
-export interface ExecEventExit {
-  /** The program's own; 124 timeout, 125 infra, 126 policy, 128+N signal N. */
-  exit_code: number;
-  signal?: number;
-  reason: "exited" | "signaled" | "timeout" | "oom" | "killed" | "policy" | "infra";
-  /** The limit of the request that ended it, if one did. */
-  limit?: "wall_time" | "cpu_time" | "output";
-  duration_ms: number;
-  /** Output is missing. */
-  truncated: boolean;
-  usage: Usage;
-  /** There only when the guest could have forged this. */
-  attested?: false;
-  /** There only when an interpreter served it that was running already. */
-  warm?: true;
-  stdout?: string;
-  /** Instead of stdout when that is not UTF-8. */
-  stdout_b64?: string;
-  stderr?: string;
-  stderr_b64?: string;
-  process?: number;
-  pid?: number;
-  request_id: string;
-  /** Of a run. */
-  driver?: string;
-  /** Of a run. */
-  isolation?: Isolation;
-  /** Of a run. */
-  stages?: Stage[];
-  type: "exit";
-}
-
-export interface ExecEventError {
-  type: "error";
-  problem: Problem;
-}
-
-export interface FileInfo {
-  name?: string;
-  /** Instead of name when that is not UTF-8. */
-  name_b64?: string;
-  path?: string;
-  path_b64?: string;
-  kind: "file" | "directory" | "symlink" | "other";
-  size: number;
-  mode: string;
-  uid: number;
-  gid: number;
-  modified_at: string;
-  link_target?: string;
-  link_target_b64?: string;
-  /** Another one whenever the file has changed; what `ETag` says, with its quotes. */
-  etag?: string;
-}
-
-export interface Process {
-  process: number;
-  /** As the sandbox sees it. */
-  pid: number;
-  argv: string[];
-  /** There when some argument is not UTF-8. */
-  argv_b64?: string[];
-  cwd?: string;
-  cwd_b64?: string;
-  started_at: string;
-  running: boolean;
-  stdout: Kept;
-  stderr: Kept;
-  /** When it no longer runs. */
-  exit?: Exit;
-}
-
-/** What is still kept of a stream, as offsets from its beginning. */
-export interface Kept {
-  first: number;
-  end: number;
-}
-
-export interface Event {
-  id: string;
-  /** `sandbox.` and the state, or `reset`. */
-  type: string;
-  at?: string;
-  sandbox?: string;
-  name?: string;
-  driver?: string;
-  from?: string;
-  state?: string;
-  run?: boolean;
-  reason?: string;
 }
 
 export interface Driver {
@@ -567,6 +293,287 @@ export interface DriverCapabilities {
   not_protected?: string[];
 }
 
+export interface Event {
+  id: string;
+  /** `sandbox.` and the state, or `reset`. */
+  type: string;
+  at?: string;
+  sandbox?: string;
+  name?: string;
+  driver?: string;
+  from?: string;
+  state?: string;
+  run?: boolean;
+  reason?: string;
+}
+
+/** Exactly one of argv and command; neither in a run of `code`. */
+export interface Exec {
+  argv?: string[];
+  /** Run as /bin/sh -c. */
+  command?: string;
+  /** Over the sandbox's own. */
+  env?: Record<string, string>;
+  /** Relative to the workspace. Absent: the sandbox's own, or the workspace. */
+  cwd?: string;
+  /** Absent: the sandbox's own. */
+  user?: string;
+  /** All of it; more may follow with `stdin_open`. */
+  stdin?: string;
+  /** Instead of `stdin`. */
+  stdin_b64?: string;
+  /** Leave stdin open for POST …/processes/{process}/stdin. */
+  stdin_open?: boolean;
+  /**
+   * A terminal instead of pipes. Stdin is open unless `stdin_open` is false, and all output is
+   * stdout.
+   */
+  tty?: Terminal;
+  /** The whole tree is killed then. 0 is none. */
+  timeout_ms?: number;
+  /**
+   * The whole tree is killed once it has used so much processor time; whole seconds for each
+   * process where limits.cpu_time is per_process. 0 is none.
+   */
+  cpu_time_ms?: number;
+  /** Bytes in all after which it is killed. 0 is none. */
+  output_limit?: number;
+  /**
+   * What the JSON answer keeps of each stream, from its beginning. Absent: 8 MiB, in a batch 64
+   * KiB.
+   */
+  max_output_bytes?: number;
+  /** Whether an interpreter that waits may serve it. */
+  warm?: boolean;
+}
+
+export interface ExecEventStart {
+  type: "start";
+  sandbox: string;
+  process: number;
+  pid: number;
+  request_id: string;
+}
+
+export interface ExecEventStdoutStderr {
+  type: "stdout" | "stderr";
+  /** Of the first byte, from the beginning of the stream. */
+  offset: number;
+  data?: string;
+  /** Instead of data when that is not UTF-8. */
+  data_b64?: string;
+}
+
+/** Bytes that are no longer kept. */
+export interface ExecEventGap {
+  type: "gap";
+  stream: "stdout" | "stderr";
+  from: number;
+  to: number;
+}
+
+export interface ExecEventExit {
+  /** The program's own; 124 timeout, 125 infra, 126 policy, 128+N signal N. */
+  exit_code: number;
+  signal?: number;
+  reason: ExitReason;
+  /** The limit of the request that ended it, if one did. */
+  limit?: "wall_time" | "cpu_time" | "output";
+  duration_ms: number;
+  /** Output is missing. */
+  truncated: boolean;
+  usage: Usage;
+  /** There only when the guest could have forged this. */
+  attested?: false;
+  /** There only when an interpreter served it that was running already. */
+  warm?: true;
+  stdout?: string;
+  /** Instead of stdout when that is not UTF-8. */
+  stdout_b64?: string;
+  stderr?: string;
+  stderr_b64?: string;
+  driver?: string;
+  isolation?: Isolation;
+  stages?: Stage[];
+  process?: number;
+  pid?: number;
+  request_id: string;
+  type: "exit";
+}
+
+export interface ExecEventError {
+  type: "error";
+  problem: Problem;
+}
+
+export interface ExecResult {
+  /** The program's own; 124 timeout, 125 infra, 126 policy, 128+N signal N. */
+  exit_code: number;
+  signal?: number;
+  reason: ExitReason;
+  /** The limit of the request that ended it, if one did. */
+  limit?: "wall_time" | "cpu_time" | "output";
+  duration_ms: number;
+  /** Output is missing. */
+  truncated: boolean;
+  usage: Usage;
+  /** There only when the guest could have forged this. */
+  attested?: false;
+  /** There only when an interpreter served it that was running already. */
+  warm?: true;
+  stdout?: string;
+  /** Instead of stdout when that is not UTF-8. */
+  stdout_b64?: string;
+  stderr?: string;
+  stderr_b64?: string;
+  driver?: string;
+  isolation?: Isolation;
+  stages?: Stage[];
+  process?: number;
+  pid?: number;
+  request_id: string;
+}
+
+export interface Exit {
+  /** The program's own; 124 timeout, 125 infra, 126 policy, 128+N signal N. */
+  exit_code: number;
+  signal?: number;
+  reason: ExitReason;
+  /** The limit of the request that ended it, if one did. */
+  limit?: "wall_time" | "cpu_time" | "output";
+  duration_ms: number;
+  /** Output is missing. */
+  truncated: boolean;
+  usage: Usage;
+  /** There only when the guest could have forged this. */
+  attested?: false;
+  /** There only when an interpreter served it that was running already. */
+  warm?: true;
+}
+
+export interface FileInfo {
+  name?: string;
+  /** Instead of name when that is not UTF-8. */
+  name_b64?: string;
+  path?: string;
+  path_b64?: string;
+  kind: FileKind;
+  size: number;
+  mode: string;
+  uid: number;
+  gid: number;
+  modified_at: string;
+  link_target?: string;
+  link_target_b64?: string;
+  /** Another one whenever the file has changed; what `ETag` says, with its quotes. */
+  etag?: string;
+}
+
+export interface FileToWrite {
+  path?: string;
+  /** Instead of `path`, for one that is not UTF-8. */
+  path_b64?: string;
+  text?: string;
+  /** Instead of `text`. */
+  b64?: string;
+  /** Octal, from 0 to 0777. */
+  mode?: string;
+}
+
+export interface Fork {
+  count?: number;
+}
+
+export interface HostDir {
+  /** Absolute. */
+  path: string;
+  /** Absolute in the sandbox. Absent: the same path. */
+  guest_path?: string;
+  /** Read-only, read and write, or a copy that is made as it is written to. */
+  access: "ro" | "rw" | "cow";
+  /** It is the workspace itself. */
+  workspace?: boolean;
+}
+
+/** What is still kept of a stream, as offsets from its beginning. */
+export interface Kept {
+  first: number;
+  end: number;
+}
+
+export interface Key {
+  id: string;
+  tenant: string;
+  role: Role;
+  label: string;
+  created_at: string;
+  expires_at: string | null;
+  /** To the minute. */
+  last_used_at: string | null;
+}
+
+export interface Limits {
+  /** Of the tenant, at a time; not told to a token. */
+  sandboxes?: number;
+  /** How many there are. */
+  sandboxes_now?: number;
+  requests_per_s?: number | null;
+  /** At once, after a pause. */
+  requests_burst?: number | null;
+  ttl_s?: number;
+  ttl_default_s?: number;
+  token_ttl_s?: number;
+  timeout_ms?: number;
+  /** Of a JSON body. */
+  json_bytes?: number;
+  /** Of the body of exec. */
+  exec_json_bytes?: number;
+  /** Of the body of sandboxes and runs, which may have files in it. */
+  create_json_bytes?: number;
+  initial_files?: number;
+  batch_json_bytes?: number;
+  batch_runs?: number;
+  batch_concurrency?: number;
+  batch_attempts?: number;
+  upload_bytes?: number;
+  /** Of each stream, in an answer that comes whole. */
+  output_bytes?: number;
+  output_default_bytes?: number;
+  labels?: number;
+  env_variables?: number;
+  env_bytes?: number;
+  arguments?: number;
+  argument_bytes?: number;
+  /** 0 where directories of the host are not given. */
+  host_dirs?: number;
+}
+
+export interface MakeDirectory {
+  path?: string;
+  /** Instead of `path`, for one that is not UTF-8. */
+  path_b64?: string;
+  /** Make missing parents; existing is fine then. */
+  parents?: boolean;
+}
+
+export interface MakeToken {
+  ttl_s?: number;
+}
+
+export interface MoveFile {
+  from?: string;
+  /** Instead of `from`. */
+  from_b64?: string;
+  to?: string;
+  /** Instead of `to`. */
+  to_b64?: string;
+}
+
+/** What is absent stays as it is. */
+export interface PatchSandbox {
+  resources: Resources;
+}
+
 export interface Problem {
   type: string;
   title: string;
@@ -588,6 +595,7 @@ export interface Problem {
     | "deadline_exceeded"
     | "out_of_space"
     | "method_not_allowed"
+    | "precondition_failed"
     | "range_not_satisfiable";
   /** What failed, and why. */
   detail: string;
@@ -600,55 +608,61 @@ export interface Problem {
   trace_id: string;
 }
 
-export interface ListSandboxesAnswer {
-  sandboxes: Sandbox[];
-  /** Null when that was all. */
-  next_cursor: string | null;
+export interface Process {
+  process: number;
+  /** As the sandbox sees it. */
+  pid: number;
+  argv: string[];
+  /** There when some argument is not UTF-8. */
+  argv_b64?: string[];
+  cwd?: string;
+  cwd_b64?: string;
+  started_at: string;
+  running: boolean;
+  /** There only when it has a terminal. */
+  tty?: true;
+  stdout: Kept;
+  stderr: Kept;
+  /** When it no longer runs. */
+  exit?: Exit;
 }
 
-export interface ExplainSandboxAnswer {
-  driver: string;
-  isolation: Isolation;
-  /** For people: a decision per line, in the order of execution. */
-  plan: string;
+export interface RemoveFile {
+  path?: string;
+  /** Instead of `path`, for one that is not UTF-8. */
+  path_b64?: string;
+  recursive?: boolean;
 }
 
-export interface PatchSandboxBody {
-  resources: Resources;
-}
-
-export interface SandboxStatsAnswer {
-  processes: number;
-  cpu_ms: number;
-  memory_bytes: number;
-  age_ms: number;
-  /** Commands that are slowed down because they do nothing but run against a limit. */
-  braked: number;
-}
-
-export interface RenewSandboxBody {
+export interface Renew {
   /** Absent: as long as it was given at first. */
   ttl_s?: number;
 }
 
-export interface SnapshotSandboxBody {
-  name?: string;
+export interface Resources {
+  /** Cores. */
+  cpu?: number;
+  /** MiB. */
+  memory_mb?: number;
+  /** Processes and threads. */
+  pids?: number;
+  /** MiB. On native, more than 1024 or half of memory_mb is on disk. */
+  disk_mb?: number;
+  /** Its part of busy processors; 100 is usual. Makes the sandbox burstable. */
+  cpu_weight?: number;
+  /**
+   * Whose the processors are. shared: everybody's, in equal parts under load. burstable: by
+   * `cpu_weight` under load, with `cpu` as a ceiling if it is given. dedicated: `cpu` whole
+   * processors are this sandbox's alone, and `memory_mb` is kept for it. Settled when the sandbox
+   * is made.
+   */
+  sharing?: "shared" | "burstable" | "dedicated";
 }
 
-export interface SnapshotSandboxAnswer {
-  snapshot: string;
-}
-
-export interface ForkSandboxBody {
-  count?: number;
-}
-
-export interface ForkSandboxAnswer {
-  sandboxes: Sandbox[];
-}
-
-export interface RunBody {
+export interface Run {
+  /** Absent: one as the daemon makes them by default. */
   sandbox?: CreateSandbox;
+  /** The command; with `code`, everything about it but the command. */
   exec?: Exec;
   /** Instead of a command. */
   code?: string;
@@ -665,21 +679,179 @@ export interface RunBody {
   requirements?: string[];
 }
 
-export interface RunBatchBody {
+export interface RunBatch {
+  /** Of each run; without a name. */
   sandbox?: CreateSandbox;
   runs: Exec[];
   concurrency?: number;
   attempts?: number;
+  /** Also those whose command fails. */
   retry_failures?: boolean;
 }
 
+/** What only a run tells. */
+export interface RunFacts {
+  driver?: string;
+  isolation?: Isolation;
+  stages?: Stage[];
+}
+
+/** What a command wrote; each stream as text, or as base64 when it is not UTF-8. */
+export interface Said {
+  stdout?: string;
+  /** Instead of stdout when that is not UTF-8. */
+  stdout_b64?: string;
+  stderr?: string;
+  stderr_b64?: string;
+}
+
+export interface Sandbox {
+  id: string;
+  /** Empty when it has none. */
+  name: string;
+  /** Whose it is; names are unique within it. */
+  tenant: string;
+  /** Who made it: a key's id, `uid:N`, or `socket`. */
+  owner: string;
+  state: State;
+  driver: string;
+  isolation: Isolation;
+  placement: Placement;
+  profile: string;
+  user_id?: string;
+  labels: Record<string, string>;
+  resources: Resources;
+  /** Of commands that name none, when it was given. */
+  user?: string;
+  /** Instead of user when that is not UTF-8. */
+  user_b64?: string;
+  /** Of commands that name none, when it was given. */
+  cwd?: string;
+  cwd_b64?: string;
+  created_at: string;
+  expires_at: string | null;
+  idle_s?: number;
+  last_active_at: string;
+  /** Why it failed, when it did. */
+  failure?: string;
+  /** Where the time of its creation went. */
+  stages: Stage[];
+}
+
+/** One event as browsers read it; `data` is what a line would be. */
+export interface ServerSentEvent {
+  id?: string;
+  /** The `type` of what is in `data`. */
+  event?: string;
+  data: string;
+}
+
+export interface Shutdown {
+  /** Leave them to the next daemon, or end them. */
+  sandboxes: "leave" | "end";
+}
+
+export interface Signal {
+  /** A number, or a name with or without SIG. */
+  signal: number | string;
+}
+
+export interface Snapshot {
+  name?: string;
+}
+
+export interface Stage {
+  name: string;
+  ms: number;
+}
+
+export interface Terminal {
+  rows?: number;
+  cols?: number;
+}
+
+export interface Trace {
+  trace_id: string;
+  started_at: string;
+  /** Their X-Request-Id. */
+  requests: string[];
+  sandboxes: string[];
+  /** Not kept, because a request has at most 1,000. */
+  dropped_spans: number;
+  spans: TraceSpansItem[];
+}
+
+export interface TraceSpansItem {
+  span_id: string;
+  /** Of the request itself, the span of your traceparent. */
+  parent_span_id?: string;
+  /** A stage, or method and route. */
+  name: string;
+  /** Since started_at. */
+  offset_ms: number;
+  duration_ms: number;
+  /** The code that it failed with. */
+  error?: string;
+  attributes: Record<string, string | number | boolean>;
+}
+
+export interface Usage {
+  cpu_ms?: number;
+  cpu_user_ms?: number;
+  cpu_system_ms?: number;
+  peak_memory_bytes?: number;
+  stdout_bytes?: number;
+  stderr_bytes?: number;
+  scope?: UsageScope;
+}
+
+export interface WriteBatch {
+  /** Text by path. */
+  files?: Record<string, string>;
+  /** Those that are not text, or have a mode. */
+  entries?: FileToWrite[];
+  /** Make missing directories. */
+  parents?: boolean;
+}
+
+export interface ListSandboxesAnswer {
+  sandboxes: Sandbox[];
+  /** Null when that was all. */
+  next_cursor: string | null;
+}
+
+export interface ExplainSandboxAnswer {
+  driver: string;
+  isolation: Isolation;
+  /** For people: a decision per line, in the order of execution. */
+  plan: string;
+}
+
+export interface SandboxStatsAnswer {
+  processes: number;
+  cpu_ms: number;
+  memory_bytes: number;
+  age_ms: number;
+  /** Commands that are slowed down because they do nothing but run against a limit. */
+  braked: number;
+}
+
+export interface SnapshotSandboxAnswer {
+  snapshot: string;
+}
+
+export interface ForkSandboxAnswer {
+  sandboxes: Sandbox[];
+}
+
 export interface RunBatchAnswer {
-  runs?: BatchRun[];
-  succeeded?: number;
+  succeeded: number;
   /** Commands that did not end with exit code 0. */
-  failed?: number;
+  failed: number;
   /** Runs that have a problem. */
-  errors?: number;
+  errors: number;
+  request_id: string;
+  runs: BatchRun[];
 }
 
 export interface WriteFileAnswer2 {
@@ -691,26 +863,6 @@ export interface ListFilesAnswer {
   path?: string;
   path_b64?: string;
   entries: FileInfo[];
-}
-
-export interface MakeDirectoryBody {
-  path?: string;
-  path_b64?: string;
-  /** Make missing parents; existing is fine then. */
-  parents?: boolean;
-}
-
-export interface MoveFileBody {
-  from?: string;
-  from_b64?: string;
-  to?: string;
-  to_b64?: string;
-}
-
-export interface RemoveFileBody {
-  path?: string;
-  path_b64?: string;
-  recursive?: boolean;
 }
 
 export interface UploadStatusAnswer {
@@ -753,22 +905,6 @@ export interface WriteArchiveAnswer {
   bytes: number;
 }
 
-export interface WriteBatchBody {
-  /** Text by path. */
-  files?: Record<string, string>;
-  entries?: WriteBatchBodyEntriesItem[];
-  parents?: boolean;
-}
-
-export interface WriteBatchBodyEntriesItem {
-  path?: string;
-  path_b64?: string;
-  text?: string;
-  /** Instead of text. */
-  b64?: string;
-  mode?: string;
-}
-
 export interface WriteBatchAnswer {
   results: WriteBatchAnswerResultsItem[];
   written: number;
@@ -779,7 +915,7 @@ export interface WriteBatchAnswerResultsItem {
   path?: string;
   path_b64?: string;
   ok: boolean;
-  kind?: "file" | "directory" | "symlink" | "other";
+  kind?: FileKind;
   size?: number;
   etag?: string;
   code?: string;
@@ -801,8 +937,8 @@ export interface DiffSandboxAnswerCopiesItem {
 }
 
 export interface DiffSandboxAnswerChangesItem {
-  change: "added" | "modified" | "deleted";
-  kind: "file" | "directory" | "symlink" | "other";
+  change: ChangeKind;
+  kind: FileKind;
   /** In the sandbox. */
   path?: string;
   /** Instead of path, when that is not UTF-8. */
@@ -820,14 +956,6 @@ export interface ListProcessesAnswer {
   processes: Process[];
 }
 
-export interface SignalProcessBody {
-  signal: number | string;
-}
-
-export interface MakeTokenBody {
-  ttl_s?: number;
-}
-
 export interface MakeTokenAnswer {
   token: string;
   /** Its id. */
@@ -837,16 +965,6 @@ export interface MakeTokenAnswer {
 
 export interface ListKeysAnswer {
   keys: Key[];
-}
-
-export interface CreateKeyBody {
-  role: Role;
-  /** Absent: one's own. */
-  tenant?: string;
-  /** What it is for; one line. */
-  label?: string;
-  /** Absent: until it is revoked. */
-  ttl_s?: number;
 }
 
 export interface CreateKeyAnswer {
@@ -907,9 +1025,8 @@ export interface VersionAnswer {
   instance_id: string;
 }
 
-export interface ShutDownBody {
-  /** Leave them to the next daemon, or end them. */
-  sandboxes: "leave" | "end";
+export interface OpenapiAnswer {
+  openapi: string;
 }
 
 export interface HealthzAnswer {

@@ -11,6 +11,7 @@ import type {
   ExecBody,
   ExplainSandboxAnswer,
   ExplainSandboxBody,
+  FileKind,
   FindFilesAnswer,
   ForkSandboxAnswer,
   ForkSandboxBody,
@@ -29,6 +30,7 @@ import type {
   MakeTokenAnswer,
   MakeTokenBody,
   MoveFileBody,
+  OpenapiAnswer,
   PatchSandboxAnswer,
   PatchSandboxBody,
   PauseSandboxAnswer,
@@ -327,7 +329,7 @@ export interface Operations {
       path?: string;
       path_b64?: string;
       name?: string;
-      kind?: "file" | "directory" | "symlink" | "other";
+      kind?: FileKind;
       depth?: number;
       limit?: number;
       timeout_ms?: number;
@@ -534,13 +536,7 @@ export interface Operations {
   /** What becomes of sandboxes */
   readEvents: {
     path: {};
-    query: {
-      after?: string;
-      sandbox?: string;
-      state?: "pending" | "starting" | "running" | "paused" | "stopping" | "stopped" | "destroyed" | "failed";
-      runs?: boolean;
-      limit?: number;
-    };
+    query: { after?: string; sandbox?: string; state?: State; runs?: boolean; limit?: number };
     header: { "Last-Event-ID"?: string };
     body: undefined;
     answer: ReadEventsAnswer;
@@ -560,6 +556,14 @@ export interface Operations {
     header: {};
     body: undefined;
     answer: VersionAnswer;
+  };
+  /** This document */
+  openapi: {
+    path: {};
+    query: {};
+    header: { "If-None-Match"?: string };
+    body: undefined;
+    answer: OpenapiAnswer;
   };
   /** End the daemon */
   shutDown: {
@@ -654,6 +658,7 @@ export const operations: Record<keyof Operations, { method: string; path: string
   readEvents: { method: "GET", path: "/v1/events", answer: "json" },
   listDrivers: { method: "GET", path: "/v1/drivers", answer: "json" },
   version: { method: "GET", path: "/v1/version", answer: "json" },
+  openapi: { method: "GET", path: "/v1/openapi.json", answer: "json" },
   shutDown: { method: "POST", path: "/v1/shutdown", answer: "nothing" },
   healthz: { method: "GET", path: "/healthz", answer: "json" },
   readyz: { method: "GET", path: "/readyz", answer: "json" },

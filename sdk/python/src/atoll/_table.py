@@ -63,6 +63,7 @@ OPERATIONS: Dict[str, Operation] = {
     "readEvents": Operation("readEvents", "GET", "/v1/events"),
     "listDrivers": Operation("listDrivers", "GET", "/v1/drivers"),
     "version": Operation("version", "GET", "/v1/version"),
+    "openapi": Operation("openapi", "GET", "/v1/openapi.json"),
     "shutDown": Operation("shutDown", "POST", "/v1/shutdown"),
     "healthz": Operation("healthz", "GET", "/healthz"),
     "readyz": Operation("readyz", "GET", "/readyz"),

@@ -17,6 +17,7 @@ from ..models import (
     ExecBody,
     ExplainSandboxAnswer,
     ExplainSandboxBody,
+    FileKind,
     FindFilesAnswer,
     ForkSandboxAnswer,
     ForkSandboxBody,
@@ -35,6 +36,7 @@ from ..models import (
     MakeTokenAnswer,
     MakeTokenBody,
     MoveFileBody,
+    OpenapiAnswer,
     PatchSandboxAnswer,
     PatchSandboxBody,
     PauseSandboxAnswer,
@@ -342,8 +344,8 @@ class Operations:
 
     async def find_files(
         self, id: str, *, path: Optional[str] = None, path_b64: Optional[str] = None, name: Optional[str] = None,
-        kind: Optional[Literal["file", "directory", "symlink", "other"]] = None, depth: Optional[int] = None,
-        limit: Optional[int] = None, timeout_ms: Optional[int] = None, timeout: Optional[float] = None,
+        kind: Optional[FileKind] = None, depth: Optional[int] = None, limit: Optional[int] = None,
+        timeout_ms: Optional[int] = None, timeout: Optional[float] = None,
     ) -> FindFilesAnswer:
         """Files below a directory, by name and kind"""
         answer: FindFilesAnswer = await self._transport.call(
@@ -547,8 +549,7 @@ class Operations:
         return answer
 
     async def read_events(
-        self, *, after: Optional[str] = None, sandbox: Optional[str] = None,
-        state: Optional[Literal["pending", "starting", "running", "paused", "stopping", "stopped", "destroyed", "failed"]] = None,
+        self, *, after: Optional[str] = None, sandbox: Optional[str] = None, state: Optional[State] = None,
         runs: Optional[bool] = None, limit: Optional[int] = None, last_event_id: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> ReadEventsAnswer:
@@ -574,6 +575,15 @@ class Operations:
         """Which Atoll this is"""
         answer: VersionAnswer = await self._transport.call(
             OPERATIONS["version"], timeout=timeout,
+        )
+        return answer
+
+    async def openapi(
+        self, *, if_none_match: Optional[str] = None, timeout: Optional[float] = None,
+    ) -> OpenapiAnswer:
+        """This document"""
+        answer: OpenapiAnswer = await self._transport.call(
+            OPERATIONS["openapi"], header={"If-None-Match": if_none_match}, timeout=timeout,
         )
         return answer
 
