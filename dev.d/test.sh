@@ -2,13 +2,15 @@
 
 help_test() {
   cat <<'TEXT'
-usage: ./dev test [quick|full]
+usage: ./dev test [quick|full|soak [MINUTES]]
 
   quick    the house rules, unit tests and conformance in the dev build
   (none)   the release products; all tests, built with asan and ubsan, against them; a smoke of them
            in a QEMU guest with another kernel; clang-tidy
   full     also the long runs, all that is to be shown in guests, the unit tests under tsan, a minute
            of each fuzzer
+  soak     the release products under mixed load for MINUTES (10 if none are given): no descriptor,
+           process, mount, cgroup, file, row or memory may grow; samples are in build/soak
 
 Every step is run even if an earlier one failed, unless it needs what that one should have built.
 The last line says "N passed, N failed" in cases (", N skipped" if there are any). Under
@@ -27,6 +29,13 @@ verb_test() {
   local mode=${1:-default}
   case $mode in
     quick | default | full) ;;
+    soak)
+      export ATOLL_SOAK_MINUTES=${2:-10}
+      if [[ ! $ATOLL_SOAK_MINUTES =~ ^[1-9][0-9]{0,4}$ ]]; then
+        complain "'$ATOLL_SOAK_MINUTES' is no number of minutes"
+        return 2
+      fi
+      ;;
     *)
       complain "no mode '$mode'"
       help_test >&2
@@ -36,7 +45,7 @@ verb_test() {
   now_us
   local begin=$REPLY
   ensure_packages build test lint || return
-  [[ $mode == quick ]] || ensure_packages vm package sdk || return
+  [[ $mode == quick || $mode == soak ]] || ensure_packages vm package sdk || return
   export ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1}
   export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
   export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
@@ -90,6 +99,17 @@ test_full() {
   fi
 }
 
+# What runs is Python against the products; the tree of the tests only knows how to call it.
+test_soak() {
+  configure asan || {
+    FAILED=$((FAILED + 1))
+    FAILURES+=("configure asan")
+    row "configure asan" "$STEP_US" FAILED
+    return
+  }
+  build_step release "${PRODUCTS[@]}" && suite asan faults_soak 1
+}
+
 # build_step PRESET TARGET…: a build counts only when it fails.
 build_step() {
   local preset=$1 begin
@@ -137,7 +157,10 @@ house_rules() {
 }
 
 # A suite that the tree does not have (yet) is no failure; one that is there and registers no test is.
-has_suite() { [[ $1 == unit || -f $ROOT/tests/${1%_full}/CMakeLists.txt ]]; }
+has_suite() {
+  local folder=${1%_full}
+  [[ $1 == unit || -f $ROOT/tests/${folder%_soak}/CMakeLists.txt ]]
+}
 
 # suite PRESET LABEL JOBS
 suite() {

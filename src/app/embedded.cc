@@ -46,6 +46,19 @@ Task<> send_size(Engine& engine, std::string sandbox, ProcessId process) {
   co_return co_await guest->resize(process, size);
 }
 
+// Ctrl-Z stops the command with us, and it goes on with us.
+Task<> suspend(Engine& engine, std::string sandbox, ProcessId process) {
+  if (sandbox.empty()) {
+    cli::stop_for_a_while();
+    co_return Result<>();
+  }
+  // A command that has ended meanwhile cannot be told.
+  const auto stopped = co_await send_signal(engine, sandbox, process, SIGSTOP);
+  static_cast<void>(stopped);
+  cli::stop_for_a_while();
+  co_return co_await send_signal(engine, sandbox, process, SIGCONT);
+}
+
 using Keys = std::shared_ptr<asio::posix::stream_descriptor>;
 
 // Until the terminal or the command is gone.
@@ -113,6 +126,7 @@ class SignalForwarder final : public RunObserver {
         released_(loop.get_executor()) {
     boost::system::error_code ignored;
     signals_.add(SIGHUP, ignored);
+    signals_.add(SIGTSTP, ignored);
     listen();
   }
 
@@ -179,6 +193,11 @@ class SignalForwarder final : public RunObserver {
   void on_signal(int number) {
     if (number == SIGWINCH) {
       if (!sandbox_.empty()) spawn(loop_.get_executor(), send_size(engine_, sandbox_, process_));
+      return;
+    }
+    if (number == SIGTSTP) {
+      if (keys_) return;  // what is typed goes to the command, which has a terminal of its own
+      spawn(loop_.get_executor(), suspend(engine_, sandbox_, process_));
       return;
     }
     if (first_ == 0) first_ = number;

@@ -191,7 +191,8 @@ Result<> serve(cli::ServeOptions options) {
                       .engine = {.default_ttl = options.default_ttl,
                                  .longest_ttl = options.longest_ttl,
                                  .most_sandboxes = options.most_sandboxes,
-                                 .most_sandboxes_per_tenant = options.sandboxes_per_tenant},
+                                 .most_sandboxes_per_tenant = options.sandboxes_per_tenant,
+                                 .most_history = options.most_history},
                       .origins = std::move(options.origins),
                       .otlp = std::move(otlp),
                       .on_shutdown = [&stop](Ending ending) { stop.ask(ending); }}));

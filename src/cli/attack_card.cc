@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/format.h"
 #include "cli/json_view.h"
+#include "cli/table.h"
 
 namespace atl::cli {
 namespace {
@@ -161,7 +162,7 @@ bool holds(const std::vector<AttackRow>& rows) {
 }
 
 std::string format_card(const std::vector<AttackRow>& rows, const AttackedDriver& driver) {
-  std::vector<std::vector<std::string>> table{{"ATTACK", "OUTCOME", "CLAIMED BY", "DETAIL"}};
+  Table table{{"ATTACK", "OUTCOME", "CLAIMED BY", "DETAIL"}};
   for (const AttackRow& row : rows) {
     table.push_back({single_line(row.attack.name), std::string(to_string(row.outcome)),
                      single_line(row.claim), single_line(row.detail)});

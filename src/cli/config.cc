@@ -15,6 +15,7 @@
 #include "cli/report.h"
 #include "cli/sandbox_flags.h"
 #include "cli/scrubber.h"
+#include "cli/table.h"
 #include "cli/target.h"
 #include "cli/verbs.h"
 #include "config/migrate.h"
@@ -210,12 +211,15 @@ Result<int> explain_values(Context& context) {
   }
   // The second line of defence: a value may hold a secret though no name says so.
   Scrubber scrubber;
-  std::vector<std::vector<std::string>> rows{{"SETTING", "VALUE", "FROM"}};
+  Table rows{{"SETTING", "VALUE", "FROM"}};
   for (const Entry& entry : entries) {
-    rows.push_back({single_line(entry.path), single_line(scrubber.scrub(config::to_shown(entry))),
-                    single_line(source_of(entry))});
+    const std::string source = single_line(source_of(entry));
+    const Ink ink = source == "default" ? Ink::dim : Ink::plain;
+    rows.push_back({single_line(entry.path),
+                    Cell(single_line(scrubber.scrub(config::to_shown(entry))), ink),
+                    Cell(source, ink)});
   }
-  TRY_OK(print(format_table(rows)));
+  TRY_OK(print(only.empty() ? table_for_stdout(rows) : format_table(rows)));
   return 0;
 }
 

@@ -1,10 +1,15 @@
 // `atoll create`: a sandbox that stays until it is removed or its time is up.
+#include <fmt/core.h>
+#include <unistd.h>
+
 #include "cli/client.h"
 #include "cli/driver_list.h"
 #include "cli/exec_flags.h"
 #include "cli/explain.h"
+#include "cli/format.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
+#include "cli/report.h"
 #include "cli/sandbox_flags.h"
 #include "cli/verbs.h"
 #include "json/encode.h"
@@ -33,6 +38,13 @@ Result<int> create(Context& context) {
   }
   TRY(const auto sandbox, parse_answer(text));
   TRY_OK(print(text_at(sandbox, "id") + "\n"));
+  // Who looks at a terminal sees what it is and how to go in.
+  if (!context.quiet() && isatty(STDERR_FILENO) == 1) {
+    const auto word = [&](std::string_view name) { return single_line(text_at(sandbox, name)); };
+    tell_dim(fmt::format("· {} · {} · ends {} · atoll exec -it {} -- sh", word("driver"),
+                         word("isolation"), format_until(word("expires_at"), system_clock().wall()),
+                         word("name").empty() ? word("id") : word("name")));
+  }
   return 0;
 }
 

@@ -176,7 +176,7 @@ Result<int> write_bundle(Context& context, const std::string& path) {
   Client* const client = runner ? runner->client() : nullptr;
   Bundle bundle(std::move(scrubber));
   TRY_OK(bundle.add("README.txt", kReadme));
-  TRY_OK(bundle.add("doctor.txt", to_text(report, Colour::plain)));
+  TRY_OK(bundle.add("doctor.txt", to_text(report, Paint::plain)));
   TRY_OK(bundle.add("doctor.json", to_json(report) + "\n"));
   std::string versions = "atoll " ATOLL_VERSION "\n";
   if (client != nullptr) {

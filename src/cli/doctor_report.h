@@ -1,10 +1,12 @@
 // What `atoll doctor` has found, as people and as programs read it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/screen.h"
 #include "json/value.h"
 #include "native/host_verdicts.h"
 
@@ -35,12 +37,9 @@ struct DoctorReport {
 // The driver that is taken when none is named: the first that answers and isolates. "" = none.
 std::string find_default_driver(const json::Array& drivers);
 
-enum class Colour : uint8_t { plain, coloured };
-
-std::string to_text(const DoctorReport& report, Colour colour);
+// On a terminal of so many columns lines are broken.
+std::string to_text(const DoctorReport& report, Paint paint,
+                    std::optional<size_t> columns = std::nullopt);
 std::string to_json(const DoctorReport& report);
-
-// "cpu, memory, pids (each process), …; not: disk", of a driver's capabilities.
-std::string describe_limits(const json::Value& capabilities);
 
 }  // namespace atl::cli

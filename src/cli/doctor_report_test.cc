@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/doctor_page.h"
 #include "cli/json_view.h"
 
 namespace atl::cli {
@@ -53,7 +54,7 @@ TEST(DoctorReport, TheDefaultIsTheFirstNearbyDriverThatIsolates) {
 }
 
 TEST(DoctorReport, EveryVerdictHasASignAndAWord) {
-  const std::string text = to_text(report(), Colour::plain);
+  const std::string text = to_text(report(), Paint::plain);
   EXPECT_THAT(text, HasSubstr("✓ ok      kernel"));
   EXPECT_THAT(text, HasSubstr("! weak    cgroups"));
   EXPECT_THAT(text, HasSubstr("✗ missing landlock"));
@@ -61,18 +62,18 @@ TEST(DoctorReport, EveryVerdictHasASignAndAWord) {
 }
 
 TEST(DoctorReport, WhatIsNotFineSaysWhatItIsFor) {
-  const std::string text = to_text(report(), Colour::plain);
+  const std::string text = to_text(report(), Paint::plain);
   EXPECT_THAT(text, HasSubstr("for: limits\n"));
   EXPECT_THAT(text, Not(HasSubstr("for: everything\n")));
 }
 
 TEST(DoctorReport, ColourIsOnlyThereIfAskedFor) {
-  EXPECT_THAT(to_text(report(), Colour::plain), Not(HasSubstr("\033")));
-  EXPECT_THAT(to_text(report(), Colour::coloured), HasSubstr("\033[31m✗"));
+  EXPECT_THAT(to_text(report(), Paint::plain), Not(HasSubstr("\033")));
+  EXPECT_THAT(to_text(report(), Paint::coloured), HasSubstr("\033[31m✗"));
 }
 
 TEST(DoctorReport, EveryDriverSaysWhatItGivesOrWhyNot) {
-  const std::string text = to_text(report(), Colour::plain);
+  const std::string text = to_text(report(), Paint::plain);
   EXPECT_THAT(text, HasSubstr("not here: needs root"));
   EXPECT_THAT(text, HasSubstr("hint: be root"));
   EXPECT_THAT(text, HasSubstr("isolation process: a process"));
@@ -87,12 +88,12 @@ TEST(DoctorReport, LimitsTellWhatTheyHoldAndWhatNot) {
 }
 
 TEST(DoctorReport, RepairsAreWholeCommandsInOrder) {
-  const std::string text = to_text(report(), Colour::plain);
+  const std::string text = to_text(report(), Paint::plain);
   EXPECT_THAT(text,
               HasSubstr("to repair:\n\n# cgroups, for limits\ndo this\nand that\n\n# landlock"));
   DoctorReport fine = report();
   fine.checks.resize(1);
-  EXPECT_THAT(to_text(fine, Colour::plain), HasSubstr("nothing to repair"));
+  EXPECT_THAT(to_text(fine, Paint::plain), HasSubstr("nothing to repair"));
 }
 
 TEST(DoctorReport, IsFitOnlyIfTheDefaultDriverRan) {
@@ -100,7 +101,7 @@ TEST(DoctorReport, IsFitOnlyIfTheDefaultDriverRan) {
   EXPECT_TRUE(made.is_fit());
   made.tryout = {.ran = false, .ms = 0, .trouble = "no room", .hint = "make room"};
   EXPECT_FALSE(made.is_fit());
-  EXPECT_THAT(to_text(made, Colour::plain), HasSubstr("could not run a command: no room"));
+  EXPECT_THAT(to_text(made, Paint::plain), HasSubstr("could not run a command: no room"));
   made.tryout.ran = true;
   made.default_driver = "";
   EXPECT_FALSE(made.is_fit());
@@ -111,7 +112,7 @@ TEST(DoctorReport, WithoutAnEngineTheHostIsStillTold) {
   made.drivers = {};
   made.default_driver = "";
   made.trouble = "no launcher";
-  const std::string text = to_text(made, Colour::plain);
+  const std::string text = to_text(made, Paint::plain);
   EXPECT_THAT(text, HasSubstr("✓ ok      kernel"));
   EXPECT_THAT(text, HasSubstr("no launcher"));
 }

@@ -4,6 +4,7 @@
 #include "cli/format.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
+#include "cli/table.h"
 #include "cli/verbs.h"
 #include "json/write.h"
 
@@ -27,16 +28,16 @@ std::string details_of(const json::Value& driver) {
 }
 
 std::string table_of(const json::Array& drivers) {
-  std::vector<std::vector<std::string>> rows{{"DRIVER", "ISOLATION", "AVAILABLE", "WHAT IT IS"}};
+  Table rows{{"DRIVER", "ISOLATION", "AVAILABLE", "WHAT IT IS"}};
   std::string details;
   for (const json::Value& driver : drivers) {
     const bool available = flag_at(driver, "available");
     const auto text = [&](std::string_view name) { return single_line(text_at(driver, name)); };
     rows.push_back({text("name"), available ? text("capabilities.isolation") : "-",
-                    available ? "yes" : "no", text("summary")});
+                    available ? Cell("yes", Ink::good) : Cell("no", Ink::dim), text("summary")});
     details += details_of(driver);
   }
-  return format_table(rows) + details;
+  return table_for_stdout(rows) + details;
 }
 
 Result<std::string> fetch(Context& context) {

@@ -1,5 +1,6 @@
 // `atoll events`: what becomes of sandboxes, as it happens.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include "base/run_task.h"
 #include "base/text.h"
@@ -7,6 +8,8 @@
 #include "cli/format.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
+#include "cli/sandbox_list.h"
+#include "cli/screen.h"
 #include "cli/verbs.h"
 #include "client/line_reader.h"
 #include "json/encode.h"
@@ -38,9 +41,14 @@ std::string line_of(const json::Value& event) {
     return fmt::format("(some events are missing: {})\n", text("reason"));
   const std::string name = text("name");
   const std::string reason = text("reason");
-  return fmt::format("{}  {}{}  {} → {}{}\n", text("at"), text("sandbox"),
-                     name.empty() ? "" : " (" + name + ")", text("from"), text("state"),
-                     reason.empty() ? "" : ": " + reason);
+  const std::string state = text("state");
+  std::string line = fmt::format(
+      "{}  {}  {:>8} → {}", inked_for(STDOUT_FILENO, text("at"), Ink::dim), text("sandbox"),
+      text("from"), inked_for(STDOUT_FILENO, fmt::format("{:<9}", state), ink_of_state(state)));
+  if (!name.empty()) line += "  " + name;
+  if (!reason.empty()) line += "  (" + reason + ")";
+  line.resize(line.find_last_not_of(' ') + 1);
+  return line + "\n";
 }
 
 Result<> show(const Context& context, std::string_view line) {
@@ -77,6 +85,7 @@ Result<int> events(Context& context) {
       "/v1/events?" + query + (after ? "&after=" + net::percent_encode(*after) : ""));
   request.headers.add("Accept", "application/x-ndjson");
   const auto on_line = [&](std::string_view line) { return show(context, line); };
+  const ReaderWatch reader = leave_when_unread(client->loop().get_executor());
   TRY_OK(run_task(client->loop(),
                   client::read_lines(client->connection(), std::move(request), on_line)));
   return Error(Code::unavailable, "the daemon has stopped");

@@ -10,16 +10,6 @@
 #include "base/text.h"
 
 namespace atl::cli {
-namespace {
-
-// Characters, not bytes: good enough for the scripts that names and commands are written in.
-size_t width_of(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-}  // namespace
-
 std::optional<WallTime> find_time(std::string_view text) {
   std::tm parts{};
   int millis = 0;
@@ -76,34 +66,25 @@ std::string format_until(std::string_view text, WallTime now) {
 
 std::string single_line(std::string_view text) {
   std::string line = to_printable(text);
+  const auto byte_at = [&](size_t i) -> unsigned {
+    return i < line.size() ? static_cast<unsigned char>(line[i]) : 0;
+  };
   for (size_t i = 0; i < line.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(line[i]);
+    const unsigned byte = byte_at(i);
     if (byte < 0x20 || byte == 0x7f) line[i] = ' ';
     // C1 controls, which some terminals obey: U+0080 to U+009F, two bytes each.
-    if (byte == 0xC2 && i + 1 < line.size() && static_cast<unsigned char>(line[i + 1]) < 0xA0) {
-      line[i] = line[i + 1] = ' ';
+    if (byte == 0xC2 && byte_at(i + 1) < 0xA0) line[i] = line[i + 1] = ' ';
+    // Line ends of Unicode, and what turns the direction of writing around: the rest of the row
+    // would read backwards. U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069.
+    if (byte == 0xE2) {
+      const unsigned second = byte_at(i + 1), third = byte_at(i + 2);
+      const bool turns = (second == 0x80 &&
+                          (third == 0x8E || third == 0x8F || (third >= 0xA8 && third <= 0xAE))) ||
+                         (second == 0x81 && third >= 0xA6 && third <= 0xA9);
+      if (turns) line.replace(i, 3, " ");
     }
   }
   return line;
-}
-
-std::string format_table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size()) line.append(widths[i] - width_of(row[i]) + 3, ' ');
-    }
-    line.resize(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
 }
 
 }  // namespace atl::cli

@@ -1,11 +1,10 @@
-// Numbers, times and tables as people read them.
+// Numbers and times as people read them.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/clock.h"
 
@@ -20,10 +19,8 @@ std::optional<WallTime> find_time(std::string_view text);
 std::string format_since(std::string_view text, WallTime now);
 std::string format_until(std::string_view text, WallTime now);
 
-// Text from elsewhere for a terminal: one line, no control characters.
+// Text from elsewhere for a terminal: one line, no control characters, nothing that turns the
+// direction of writing.
 std::string single_line(std::string_view text);
-
-// Columns that line up; the last one may be as long as it likes. The first row is the heading.
-std::string format_table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace atl::cli

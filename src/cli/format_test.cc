@@ -33,11 +33,16 @@ TEST(Format, AgesAndDeadlinesAreOneUnit) {
   EXPECT_EQ(format_since("yesterday", now), "yesterday");
 }
 
-TEST(Format, ColumnsLineUpByCharactersAndLinesEndWithoutBlanks) {
-  EXPECT_EQ(format_table({{"NAME", "X"}, {"é", "1"}, {"long-name", ""}}),
-            "NAME        X\n"
-            "é           1\n"
-            "long-name\n");
+TEST(Format, WhatTerminalsObeyIsBlankInALine) {
+  EXPECT_EQ(single_line("a\033[2Jb\nc\x7f"),
+            "a\xEF\xBF\xBD[2Jb\xEF\xBF\xBD"
+            "c ");
+  EXPECT_EQ(single_line("a\xC2\x9B"
+                        "b"),
+            "a  b");
+  EXPECT_EQ(single_line("exe.\u202Egpj"), "exe. gpj");
+  EXPECT_EQ(single_line("\u2066x\u2069\u2028y\u200F"), " x  y ");
+  EXPECT_EQ(single_line("日本 café …"), "日本 café …");
 }
 
 TEST(JsonView, WhatIsMissingOrOfAnotherTypeIsEmpty) {

@@ -9,6 +9,7 @@
 #include "cli/output_pipe.h"
 #include "cli/report.h"
 #include "cli/sandbox_flags.h"
+#include "cli/table.h"
 #include "cli/verbs.h"
 
 namespace atl::cli {
@@ -83,17 +84,17 @@ Result<int> list(Context& context) {
     return 0;
   }
   TRY(const auto answer, parse_answer(text));
-  std::vector<std::vector<std::string>> rows{
-      {"ID", "TENANT", "ROLE", "CREATED", "EXPIRES", "LAST USED", "LABEL"}};
+  Table rows{{"ID", "TENANT", "ROLE", "CREATED", "EXPIRES", "LAST USED", "LABEL"}};
   const WallTime now = system_clock().wall();
   for (const json::Value& key : list_at(answer, "keys")) {
     const auto word = [&](std::string_view name) { return single_line(text_at(key, name)); };
     const std::string expires = word("expires_at"), used = word("last_used_at");
-    rows.push_back({word("id"), word("tenant"), word("role"), format_since(word("created_at"), now),
+    rows.push_back({word("id"), word("tenant"), word("role"),
+                    format_since(word("created_at"), now) + " ago",
                     expires.empty() ? "never" : format_until(expires, now),
-                    used.empty() ? "never" : format_since(used, now), word("label")});
+                    used.empty() ? "never" : format_since(used, now) + " ago", word("label")});
   }
-  TRY_OK(print(format_table(rows)));
+  TRY_OK(print(table_for_stdout(rows)));
   return 0;
 }
 

@@ -16,8 +16,10 @@
 #include "cli/json_view.h"
 #include "cli/map_inputs.h"
 #include "cli/output_pipe.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/sandbox_flags.h"
+#include "cli/status_line.h"
 #include "cli/verbs.h"
 #include "client/line_reader.h"
 #include "core/batch.h"
@@ -113,7 +115,7 @@ class Teller final {
         is_json_(context.json()),
         is_quiet_(context.quiet()),
         keeps_order_(context.args.has("keep-order")),
-        has_bar_(!is_quiet_ && isatty(STDERR_FILENO) == 1) {
+        bar_(context) {
     draw();
   }
 
@@ -139,8 +141,8 @@ class Teller final {
 
   // The exit code of all of it.
   int end() {
-    clear();
-    if (!is_quiet_ && (failed_ > 0 || errors_ > 0 || has_bar_)) {
+    bar_.clear();
+    if (!is_quiet_ && (failed_ > 0 || errors_ > 0 || bar_.is_shown())) {
       tell(fmt::format(
           "atoll: {} of {} succeeded, {} failed{} in {:.1f} s", succeeded_, inputs_.size(), failed_,
           errors_ > 0 ? fmt::format(", {} could not be run", errors_) : "", seconds()));
@@ -152,7 +154,7 @@ class Teller final {
  private:
   Result<> show(size_t index, json::Value& run) {
     ++shown_;
-    clear();
+    bar_.clear();
     if (is_json_) {
       auto& object = run.as_object();
       object.erase("type");
@@ -189,22 +191,16 @@ class Teller final {
   }
 
   void draw() {
-    if (!has_bar_) return;
-    constexpr size_t kWidth = 30;
     const size_t all = std::max<size_t>(inputs_.size(), 1);
-    const size_t filled = kWidth * ended_ / all;
-    const std::string bar =
-        fmt::format("\r[{}{}] {}/{} · {} failed · {:.0f}/s", std::string(filled, '#'),
-                    std::string(kWidth - filled, '.'), ended_, inputs_.size(), failed_ + errors_,
-                    static_cast<double>(ended_) / std::max(seconds(), 0.001));
-    static_cast<void>(os::write_all(STDERR_FILENO, bar + "\033[K"));
-  }
-  void clear() {
-    if (has_bar_) static_cast<void>(os::write_all(STDERR_FILENO, "\r\033[K"));
+    const double part = static_cast<double>(ended_) / static_cast<double>(all);
+    bar_.draw(fmt::format("{} {} of {}, {} failed, {:.0f}/s", progress_bar(part), ended_,
+                          inputs_.size(), failed_ + errors_,
+                          static_cast<double>(ended_) / std::max(seconds(), 0.001)));
   }
 
   const std::vector<std::string>& inputs_;
-  bool is_json_, is_quiet_, keeps_order_, has_bar_;
+  bool is_json_, is_quiet_, keeps_order_;
+  StatusLine bar_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   size_t ended_ = 0, succeeded_ = 0, failed_ = 0, errors_ = 0, shown_ = 0;
   std::map<size_t, json::Value> waiting_;

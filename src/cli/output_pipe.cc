@@ -8,6 +8,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "cli/report.h"
 #include "os/file.h"
 
 namespace atl::cli {
@@ -56,6 +57,44 @@ OutputPipe::OutputPipe(asio::any_io_executor executor, int number)
 }
 
 OutputPipe::~OutputPipe() = default;
+
+struct ReaderWatch::Impl {
+  explicit Impl(const asio::any_io_executor& executor) : pipe(executor) {}
+
+  asio::posix::stream_descriptor pipe;
+  std::function<void()> on_gone;
+  bool gone = false;
+};
+
+ReaderWatch::ReaderWatch(asio::any_io_executor executor, std::function<void()> on_gone)
+    : impl_(std::make_shared<Impl>(executor)) {
+  struct stat info{};
+  if (fstat(STDOUT_FILENO, &info) != 0 || !S_ISFIFO(info.st_mode)) return;
+  auto again = os::open_at(AT_FDCWD, "/proc/self/fd/1", O_WRONLY | O_NONBLOCK);
+  if (!again) return;
+  boost::system::error_code failure;
+  impl_->pipe.assign(again->get(), failure);
+  if (failure) return;
+  static_cast<void>(again->release());
+  impl_->on_gone = std::move(on_gone);
+  impl_->pipe.async_wait(asio::posix::stream_descriptor::wait_error,
+                         [impl = impl_](const boost::system::error_code& stopped) {
+                           if (stopped) return;
+                           impl->gone = true;
+                           impl->on_gone();
+                         });
+}
+
+ReaderWatch::~ReaderWatch() {
+  boost::system::error_code ignored;
+  impl_->pipe.close(ignored);
+}
+
+ReaderWatch leave_when_unread(asio::any_io_executor executor) {
+  return ReaderWatch(std::move(executor), [] { _exit(kExitOutputGone); });
+}
+
+bool ReaderWatch::is_gone() const { return impl_->gone; }
 
 Task<> OutputPipe::write(std::string_view bytes) {
   const int fd = impl_->reopened.is_open() ? impl_->reopened.native_handle() : impl_->number;

@@ -2,6 +2,7 @@
 // where that can be avoided, so that Ctrl-C works while nobody reads.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -25,6 +26,25 @@ class OutputPipe final {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Tells when nobody reads our stdout any more, though there is nothing to write just now: whoever
+// follows something that may be silent for hours need not wait for the next line. Only for pipes.
+class ReaderWatch final {
+ public:
+  ReaderWatch(asio::any_io_executor executor, std::function<void()> on_gone);
+  ~ReaderWatch();
+  ReaderWatch(const ReaderWatch&) = delete;
+  ReaderWatch& operator=(const ReaderWatch&) = delete;
+
+  bool is_gone() const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+// For verbs that only show what comes and hold nothing: they end at once, with kExitOutputGone.
+ReaderWatch leave_when_unread(asio::any_io_executor executor);
 
 // Our own stdin for a loop: a pipe or terminal is opened a second time, for the same reason; what
 // cannot be, is duplicated.

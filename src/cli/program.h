@@ -29,8 +29,9 @@ struct ServeOptions {
   std::chrono::seconds default_ttl{3600};
   std::chrono::seconds longest_ttl{7 * 24 * 3600};
   size_t most_sandboxes = 10'000;
-  std::string otlp_url;      // of the collector that spans go to; "" = none
-  std::string otlp_headers;  // as OTEL_EXPORTER_OTLP_HEADERS has them
+  size_t most_history = 10'000;  // ended sandboxes that the store remembers
+  std::string otlp_url;          // of the collector that spans go to; "" = none
+  std::string otlp_headers;      // as OTEL_EXPORTER_OTLP_HEADERS has them
 };
 
 // What a sandbox changed, and the bytes of files in it.

@@ -1,19 +1,16 @@
-// One line that is written over itself, on a terminal, for copies that take a while.
+// How far a copy is that takes a while, on a line of the terminal that goes when it ends.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 
-#include "cli/verb.h"
+#include "cli/status_line.h"
 
 namespace atl::cli {
 
 class Progress final {
  public:
   explicit Progress(const Context& context);
-  ~Progress();  // takes the line away
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
 
   // How many bytes there are in all, if that is known.
   void expect(uint64_t bytes) { expected_ = bytes; }
@@ -28,14 +25,16 @@ class Progress final {
 
   void draw();
 
-  bool shown_;
-  bool drawn_ = false;
+  StatusLine line_;
   uint64_t files_ = 0;
   uint64_t bytes_ = 0;
   uint64_t expected_ = 0;
   Clock::time_point began_ = Clock::now();
   Clock::time_point next_;
 };
+
+// "[=====>    ] 52%", of something that is between 0 and 1.
+std::string progress_bar(double part);
 
 // "[=====>    ] 52% 1.0 GB of 2.0 GB, 180 MB/s"; without an expectation "3 files, 1.0 GB, …".
 std::string progress_line(uint64_t files, uint64_t bytes, uint64_t expected, double seconds);

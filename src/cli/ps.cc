@@ -1,9 +1,13 @@
 // `atoll ps`: the sandboxes that are there.
+#include <unistd.h>
+
 #include "cli/client.h"
 #include "cli/format.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
+#include "cli/report.h"
 #include "cli/sandbox_list.h"
+#include "cli/table.h"
 #include "cli/verbs.h"
 #include "json/write.h"
 
@@ -17,17 +21,17 @@ constexpr Flag kFlags[] = {
 };
 
 std::string table_of(const json::Array& sandboxes) {
-  std::vector<std::vector<std::string>> rows{
-      {"ID", "NAME", "STATE", "DRIVER", "ISOLATION", "AGE", "EXPIRES"}};
+  Table rows{{"ID", "NAME", "STATE", "DRIVER", "ISOLATION", "AGE", "EXPIRES"}};
   const WallTime now = system_clock().wall();
   for (const json::Value& sandbox : sandboxes) {
     const auto text = [&](std::string_view name) { return single_line(text_at(sandbox, name)); };
     const std::string name = text("name");
-    rows.push_back({text("id"), name.empty() ? "-" : name, text("state"), text("driver"),
+    rows.push_back({text("id"), name.empty() ? "-" : name,
+                    Cell(text("state"), ink_of_state(text("state"))), text("driver"),
                     text("isolation"), format_since(text("created_at"), now),
                     format_until(text("expires_at"), now)});
   }
-  return format_table(rows);
+  return table_for_stdout(rows);
 }
 
 Result<int> ps(Context& context) {
@@ -51,6 +55,8 @@ Result<int> ps(Context& context) {
     text = table_of(sandboxes);
   }
   TRY_OK(print(text));
+  const bool tells = !context.json() && !context.quiet() && isatty(STDERR_FILENO) == 1;
+  if (tells && sandboxes.empty()) tell_dim("· none is here; make one: atoll create");
   return 0;
 }
 

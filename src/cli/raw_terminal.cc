@@ -1,5 +1,6 @@
 #include "cli/raw_terminal.h"
 
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ Result<std::unique_ptr<RawTerminal>> RawTerminal::enter() {
   termios raw = before;
   cfmakeraw(&raw);
   if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) != 0) return os_error("preparing the terminal");
-  return std::unique_ptr<RawTerminal>(new RawTerminal(before));
+  return std::unique_ptr<RawTerminal>(new RawTerminal(before, raw));
 }
 
 std::string LeaveKeys::pass(std::string_view keys) {
@@ -41,6 +42,17 @@ std::string LeaveKeys::pass(std::string_view keys) {
   return passed;
 }
 
-RawTerminal::~RawTerminal() { tcsetattr(STDIN_FILENO, TCSADRAIN, &before_); }
+RawTerminal::~RawTerminal() { give_back(); }
+
+void RawTerminal::give_back() { tcsetattr(STDIN_FILENO, TCSADRAIN, &before_); }
+void RawTerminal::take_again() { tcsetattr(STDIN_FILENO, TCSADRAIN, &raw_); }
+
+void stop_for_a_while() {
+  struct sigaction usual{}, ours{};
+  usual.sa_handler = SIG_DFL;
+  if (sigaction(SIGTSTP, &usual, &ours) != 0) return;
+  raise(SIGTSTP);
+  sigaction(SIGTSTP, &ours, nullptr);
+}
 
 }  // namespace atl::cli

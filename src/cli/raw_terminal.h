@@ -26,11 +26,20 @@ class RawTerminal final {
   RawTerminal(const RawTerminal&) = delete;
   RawTerminal& operator=(const RawTerminal&) = delete;
 
+  // Between the two it is as it was, for whoever has it while we are stopped.
+  void give_back();
+  void take_again();
+
  private:
-  explicit RawTerminal(const termios& before) : before_(before) {}
+  RawTerminal(const termios& before, const termios& raw) : before_(before), raw_(raw) {}
 
   termios before_;
+  termios raw_;
 };
+
+// Stops us, as Ctrl-Z does, until somebody says go on. Nothing happens if nobody could: without a
+// shell that looks after us.
+void stop_for_a_while();
 
 // Ctrl-P Ctrl-Q, by which a user leaves a command that runs on.
 class LeaveKeys final {

@@ -12,6 +12,8 @@
 #include "cli/format.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
+#include "cli/screen.h"
+#include "cli/text_width.h"
 #include "json/describe.h"
 #include "json/write.h"
 #include "os/file.h"
@@ -39,11 +41,6 @@ std::string_view doing_at(std::string_view stage) {
   return "";
 }
 
-bool has_colour() {
-  const char* no = getenv("NO_COLOR");
-  return isatty(STDERR_FILENO) == 1 && (no == nullptr || *no == '\0');
-}
-
 }  // namespace
 
 int exit_code_of(const Error& error) {
@@ -53,12 +50,21 @@ int exit_code_of(const Error& error) {
   return kExitAtollFailed;
 }
 
-std::string to_text(const Error& told, std::string_view request_id) {
+std::string to_text(const Error& told, std::string_view request_id, Look look) {
   const Error error = in_flag_words(told);
-  std::string text =
-      fmt::format("atoll: {}{}\n", doing_at(error.stage()), single_line(error.message()));
-  if (!error.hint().empty()) text += "  hint: " + single_line(error.hint()) + "\n";
-  if (!request_id.empty()) text += fmt::format("  request: {}\n", single_line(request_id));
+  const auto in = [&](Ink ink, std::string_view words) {
+    return look.paint == Paint::coloured ? inked(words, ink) : std::string(words);
+  };
+  const auto broken = [&](std::string_view words, size_t indent) {
+    const std::string line = single_line(words);
+    return look.columns ? wrapped(line, *look.columns, indent) : line;
+  };
+  std::string text = fmt::format("{} {}\n", in(Ink::bad, "atoll:"),
+                                 broken(std::string(doing_at(error.stage())) + error.message(), 7));
+  if (!error.hint().empty())
+    text += fmt::format("  {} {}\n", in(Ink::accent, "hint:"), broken(error.hint(), 8));
+  if (!request_id.empty())
+    text += "  " + in(Ink::dim, "request: " + single_line(request_id)) + "\n";
   return text;
 }
 
@@ -141,13 +147,17 @@ RunFacts facts_from(const json::Value& exit) {
       .peak_memory_bytes = static_cast<uint64_t>(number_at(exit, "usage.peak_memory_bytes"))};
 }
 
+void tell_error(const Error& error, std::string_view request_id) {
+  static_cast<void>(os::write_all(
+      STDERR_FILENO,
+      to_text(error, request_id, {paint_for(STDERR_FILENO), columns_of(STDERR_FILENO)})));
+}
+
 void tell(std::string_view line) {
   static_cast<void>(os::write_all(STDERR_FILENO, std::string(line) + "\n"));
 }
 
-void tell_dim(std::string_view line) {
-  tell(has_colour() ? "\033[2m" + std::string(line) + "\033[0m" : std::string(line));
-}
+void tell_dim(std::string_view line) { tell(inked_for(STDERR_FILENO, line, Ink::dim)); }
 
 void tell_end(const RunFacts& facts, Summary summary) {
   if (const std::string why = explain_end(facts); !why.empty()) tell("atoll: " + why);

@@ -1,11 +1,13 @@
 // How the command line tells what happened: errors, exit codes, and the one line after a run.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "cli/screen.h"
 #include "core/engine.h"
 #include "json/value.h"
 
@@ -23,7 +25,11 @@ int exit_code_of(const Error& error);
 
 // "atoll: what: why", the hint and the request's id below it. Whatever a guest or a server said is
 // made printable.
-std::string to_text(const Error& error, std::string_view request_id);
+struct Look {
+  Paint paint = Paint::plain;
+  std::optional<size_t> columns = std::nullopt;  // where lines are broken; none = nowhere
+};
+std::string to_text(const Error& error, std::string_view request_id, Look look = {});
 // {"ok":false,"error":{"code":…,"message":…,"stage":…,"hint":…,"request_id":…}}
 std::string to_json(const Error& error, std::string_view request_id);
 
@@ -56,6 +62,8 @@ enum class Summary : uint8_t { none, on_terminal };
 // Says on stderr why the command ended, if that needs words, and the summary line below it.
 void tell_end(const RunFacts& facts, Summary summary);
 
+// The error on stderr, in colour where that is taken.
+void tell_error(const Error& error, std::string_view request_id);
 // A line for people on stderr.
 void tell(std::string_view line);
 // The same, dim where the terminal can.

@@ -18,4 +18,11 @@ Result<std::vector<std::string>> fetch_sandbox_ids(Client& client) {
   return ids;
 }
 
+Ink ink_of_state(std::string_view state) {
+  if (state == "running") return Ink::good;
+  if (state == "failed") return Ink::bad;
+  if (state == "stopped" || state == "destroyed") return Ink::dim;
+  return Ink::warning;  // paused, or on its way
+}
+
 }  // namespace atl::cli

@@ -17,6 +17,7 @@ constexpr size_t kMostSandboxes = 10'000;
 constexpr std::chrono::seconds kLongestTtl{7 * 24 * 3600};
 constexpr size_t kMostRequests = 1'000'000;
 constexpr size_t kMostSandboxesOfATenant = 10'000;
+constexpr size_t kMostHistory = 1'000'000;
 
 constexpr Flag kFlags[] = {
     {"listen", 0, "HOST:PORT",
@@ -34,6 +35,7 @@ constexpr Flag kFlags[] = {
     {"default-ttl", 0, "TIME", "how long a sandbox lives whose request says nothing (1h)"},
     {"longest-ttl", 0, "TIME", "the longest that a request may ask for (7d, which is the most)"},
     {"most-sandboxes", 0, "N", "how many may live at a time (10000, which is the most)"},
+    {"history", 0, "N", "how many that have ended are remembered, for a week at most (10000)"},
 };
 
 Result<> read_number(const Args& args, std::string_view flag, size_t least, size_t most,
@@ -65,6 +67,7 @@ Result<int> serve(Context& context) {
   options.launcher = args.find("launcher").value_or("");
   TRY_OK(read_number(args, "parked", 0, kMostParked, options.most_parked));
   TRY_OK(read_number(args, "most-sandboxes", 1, kMostSandboxes, options.most_sandboxes));
+  TRY_OK(read_number(args, "history", 0, kMostHistory, options.most_history));
   TRY_OK(read_number(args, "rate", 0, kMostRequests, options.requests_per_s));
   TRY_OK(read_number(args, "tenant-sandboxes", 1, kMostSandboxesOfATenant,
                      options.sandboxes_per_tenant));

@@ -5,6 +5,7 @@
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
 #include "cli/sandbox_list.h"
+#include "cli/table.h"
 #include "cli/verbs.h"
 #include "json/write.h"
 
@@ -41,7 +42,7 @@ Result<std::vector<Row>> fetch(Context& context, Client& client) {
 }
 
 std::string table_of(const std::vector<Row>& rows) {
-  std::vector<std::vector<std::string>> table{{"SANDBOX", "PROCESSES", "CPU", "MEMORY", "AGE"}};
+  Table table{{"SANDBOX", "PROCESSES", "CPU", "MEMORY", "AGE"}};
   for (const auto& [sandbox, stats] : rows) {
     const auto bytes = [&](std::string_view name) {
       return format_bytes(static_cast<uint64_t>(number_at(stats, name)));
@@ -53,7 +54,7 @@ std::string table_of(const std::vector<Row>& rows) {
                      bytes("memory_bytes"),
                      format_span(Millis(static_cast<int64_t>(number_at(stats, "age_ms"))))});
   }
-  return format_table(table);
+  return table_for_stdout(table);
 }
 
 std::string json_of(const std::vector<Row>& rows) {

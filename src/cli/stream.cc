@@ -38,6 +38,7 @@ class Follower final : public std::enable_shared_from_this<Follower> {
         stdin_(client.loop()) {
     boost::system::error_code ignored;
     signals_.add(SIGHUP, ignored);
+    signals_.add(SIGTSTP, ignored);
     if (raw_) signals_.add(SIGWINCH, ignored);
   }
 
@@ -144,6 +145,7 @@ class Follower final : public std::enable_shared_from_this<Follower> {
       if (end_.started.process != 0) spawn(connection_.executor(), send_size(shared_from_this()));
       return;
     }
+    if (number == SIGTSTP) return spawn(connection_.executor(), suspend(shared_from_this()));
     if (first_signal_ == 0) first_signal_ = number;
     if (number == SIGINT) ++interrupts_;
     if (interrupts_ > 2) leave(number);
@@ -155,6 +157,21 @@ class Follower final : public std::enable_shared_from_this<Follower> {
     }
     const int passed_on = interrupts_ == 2 ? SIGKILL : number;
     spawn(connection_.executor(), send_signal(shared_from_this(), passed_on));
+  }
+
+  // Ctrl-Z stops the command with us, and it goes on with us. One that has a terminal has its own.
+  static Task<> suspend(std::shared_ptr<Follower> self) {
+    if (self->raw_ || self->end_.started.process == 0) {
+      if (self->raw_) self->raw_->give_back();
+      stop_for_a_while();
+      if (self->raw_) self->raw_->take_again();
+      co_return Result<>();
+    }
+    // A command that has ended meanwhile cannot be told.
+    const auto stopped = co_await send_signal(self, SIGSTOP);
+    static_cast<void>(stopped);
+    stop_for_a_while();
+    co_return co_await send_signal(self, SIGCONT);
   }
 
   [[noreturn]] void leave(int number) {
@@ -207,11 +224,13 @@ Task<> copy(Client& client, net::ClientRequest request) {
   OutputPipe out(client.loop().get_executor(), STDOUT_FILENO);
   CO_TRY(const auto call, co_await client.connection().begin(std::move(request)));
   CO_TRY_OK(co_await client.connection().expect_success(*call));
+  const ReaderWatch reader(client.loop().get_executor(), [&] { call->cancel(); });
   std::string buffer(kPieceBytes, '\0');
   for (;;) {
-    CO_TRY(const size_t got, co_await call->read_some(buffer.data(), buffer.size()));
-    if (got == 0) co_return Result<>();
-    const std::string_view piece(buffer.data(), got);
+    const auto got = co_await call->read_some(buffer.data(), buffer.size());
+    if (!got) co_return reader.is_gone() ? output_gone() : got.error();
+    if (*got == 0) co_return Result<>();
+    const std::string_view piece(buffer.data(), *got);
     CO_TRY_OK(co_await out.write(piece));
   }
 }

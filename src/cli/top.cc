@@ -11,10 +11,13 @@
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/format.h"
+#include "cli/full_screen.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
 #include "cli/raw_terminal.h"
 #include "cli/sandbox_list.h"
+#include "cli/table.h"
+#include "cli/text_width.h"
 #include "cli/verbs.h"
 #include "json/encode.h"
 
@@ -27,7 +30,6 @@ constexpr Flag kFlags[] = {
 };
 constexpr double kShortestDelay = 0.1, kLongestDelay = 3600;
 constexpr uint64_t kMostLooks = 1'000'000'000;
-constexpr std::string_view kClearScreen = "\033[H\033[2J", kCtrlC = "\003", kQuit = "q";
 
 using Instant = std::chrono::steady_clock::time_point;
 
@@ -88,8 +90,7 @@ class Watcher final {
 };
 
 std::string table_of(const std::vector<Row>& rows, size_t most) {
-  std::vector<std::vector<std::string>> table{
-      {"SANDBOX", "NAME", "CPU", "CPU TIME", "MEMORY", "PROCESSES"}};
+  Table table{{"SANDBOX", "NAME", "CPU", "CPU TIME", "MEMORY", "PROCESSES"}};
   for (const Row& row : rows) {
     if (table.size() > most) break;
     table.push_back({single_line(row.id), row.name.empty() ? "-" : single_line(row.name),
@@ -97,7 +98,7 @@ std::string table_of(const std::vector<Row>& rows, size_t most) {
                      format_ms(row.cpu_ms), format_bytes(row.memory_bytes),
                      std::to_string(row.processes)});
   }
-  return format_table(table);
+  return table_for_stdout(table);
 }
 
 std::string heading_of(const std::vector<Row>& rows) {
@@ -137,65 +138,42 @@ Result<T> number_from(const Args& args, std::string_view flag, T least, T most, 
                                  to_printable(*text), least, most));
 }
 
-// Nothing adds the way back to the first column there.
-std::string for_raw_terminal(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\n') out += '\r';
-    out += c;
-  }
-  return out;
+std::string screen_of(const std::vector<Row>& rows) {
+  const TerminalSize size = terminal_size();
+  const size_t lines = std::max<size_t>(size.rows, 6) - 4;
+  return shortened(heading_of(rows), size.columns) + "\n\n" + table_of(rows, lines);
 }
 
-// Whether the user wants to leave; waits until then or until it is time to look again.
-bool wants_to_leave(bool has_keys, Millis wait) {
-  if (!has_keys) {
-    ::poll(nullptr, 0, static_cast<int>(wait.count()));
-    return false;
-  }
-  const Instant until = std::chrono::steady_clock::now() + wait;
-  for (;;) {
-    const auto left = std::chrono::duration_cast<Millis>(until - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return false;
-    pollfd input{STDIN_FILENO, POLLIN, 0};
-    const int ready = ::poll(&input, 1, static_cast<int>(left.count()));
-    if (ready <= 0) continue;
-    char keys[64];
-    const ssize_t got = ::read(STDIN_FILENO, keys, sizeof(keys));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return true;
-    const std::string_view typed(keys, static_cast<size_t>(got));
-    if (typed.find(kQuit) != typed.npos || typed.find(kCtrlC) != typed.npos) return true;
+// Looks again and again; the screen is drawn anew as soon as it has another size.
+Result<int> watch_on_screen(Client& client, Millis wait, uint64_t count) {
+  Watcher watcher;
+  TRY(auto rows, watcher.look(client));
+  TRY(const auto screen, FullScreen::open());
+  for (uint64_t looks = 1;; ++looks) {
+    for (auto news = FullScreen::News::redraw; news == FullScreen::News::redraw;) {
+      TRY_OK(screen->show(screen_of(rows)));
+      if (looks == count) return 0;
+      TRY(news, screen->wait(wait));
+      if (news == FullScreen::News::leave) return 0;
+    }
+    TRY(rows, watcher.look(client));
   }
 }
 
 Result<int> top(Context& context) {
   TRY(const double delay, number_from(context.args, "delay", kShortestDelay, kLongestDelay, 2.0));
-  const bool is_screen = isatty(STDOUT_FILENO) == 1 && !context.json();
+  const bool is_screen = can_redraw(STDOUT_FILENO) && !context.json();
   const uint64_t usual = is_screen ? kMostLooks : 1;
   TRY(const uint64_t count, number_from(context.args, "count", uint64_t{1}, kMostLooks, usual));
   TRY(const auto client, open_client(context));
   const auto wait = Millis(static_cast<int64_t>(delay * 1000));
-  std::unique_ptr<RawTerminal> keys;
-  if (is_screen && isatty(STDIN_FILENO) == 1) {
-    TRY(keys, RawTerminal::enter());
-  }
+  if (is_screen) return watch_on_screen(*client, wait, count);
   Watcher watcher;
-  TRY(auto rows, watcher.look(*client));
   for (uint64_t looks = 1;; ++looks) {
-    std::string text;
-    if (context.json()) {
-      text = json_of(rows);
-    } else if (is_screen) {
-      const size_t lines = std::max<size_t>(terminal_size().rows, 6) - 4;
-      text = std::string(kClearScreen) + heading_of(rows) + "\n\n" + table_of(rows, lines);
-      if (keys) text = for_raw_terminal(text);
-    } else {
-      text = table_of(rows, SIZE_MAX);
-    }
-    TRY_OK(print(text));
-    if (looks == count || wants_to_leave(keys != nullptr, wait)) return 0;
-    TRY(rows, watcher.look(*client));
+    TRY(const auto rows, watcher.look(*client));
+    TRY_OK(print(context.json() ? json_of(rows) : table_of(rows, SIZE_MAX)));
+    if (looks == count) return 0;
+    ::poll(nullptr, 0, static_cast<int>(wait.count()));
   }
 }
 

@@ -52,7 +52,8 @@ Result<std::vector<std::string>> find_ids(Context& context, Client& client) {
 
 Result<int> trace(Context& context) {
   if (context.args.has("last") != context.args.words().empty()) {
-    return usage_error("it takes an ID or --last", "trace");
+    return usage_error("it takes an ID or --last")
+        .with_hint("the request before this one: atoll trace --last");
   }
   TRY(const auto client, open_client(context));
   TRY(const auto ids, find_ids(context, *client));

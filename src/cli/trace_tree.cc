@@ -6,6 +6,7 @@
 
 #include "cli/format.h"
 #include "cli/json_view.h"
+#include "cli/table.h"
 
 namespace atl::cli {
 namespace {
@@ -27,15 +28,15 @@ class Tree final {
     }
   }
 
-  std::vector<std::vector<std::string>> rows() {
-    std::vector<std::vector<std::string>> rows{{"SPAN", "AT", "TOOK", ""}};
+  Table rows() {
+    Table rows{{"SPAN", "AT", "TOOK", ""}};
     for (const json::Value* root : children_[""]) add(rows, *root, "", "", 0);
     return rows;
   }
 
  private:
-  void add(std::vector<std::vector<std::string>>& rows, const json::Value& span,
-           const std::string& branch, const std::string& below, size_t depth) {
+  void add(Table& rows, const json::Value& span, const std::string& branch,
+           const std::string& below, size_t depth) {
     if (!shown_.insert(&span).second) return;
     rows.push_back({branch + single_line(text_at(span, "name")),
                     "+" + format_ms(number_at(span, "offset_ms")),

@@ -24,6 +24,9 @@ constexpr Flag kEverywhere[] = {
     {"help", 'h', "", "this text"},
 };
 
+// What may stand without a verb.
+constexpr Flag kAlone[] = {{"version", 0, "", "the same as the verb"}};
+
 // Group by group.
 constexpr const Verb* kVerbs[] = {
     &kRunVerb,    &kMapVerb,     &kCreateVerb,     &kExecVerb,    &kAttachVerb, &kStopVerb,
@@ -69,9 +72,7 @@ int fail(const Error& error, std::string_view request_id, bool json) {
   if (json) {
     static_cast<void>(print(to_json(error, request_id)));
   } else {
-    std::string text = to_text(error, request_id);
-    text.pop_back();
-    tell(text);
+    tell_error(error, request_id);
   }
   return code;
 }
@@ -136,9 +137,10 @@ int run_command_line(Program& program, std::span<const std::string> arguments) {
     const bool asked = std::ranges::find(split.before, "--help") != split.before.end() ||
                        std::ranges::find(split.before, "-h") != split.before.end();
     if (asked) return show_help("");
-    std::string text = describe_verbs();
-    text.pop_back();
-    tell(text);
+    const auto known =
+        Args::parse({.verb = "help", .flags = {kAlone, kEverywhereFlags}}, split.before);
+    if (!known) return fail(known.error(), "", asks_for_json(split.before));
+    tell(describe_verbs() + "\nto begin: atoll run -- echo hello");
     return kExitUsage;
   }
   const Verb* verb = find_verb(split.verb);

@@ -52,6 +52,7 @@ Result<int> watch(Context& context) {
   auto request = client->connection().make_request(net::Method::get, target);
   request.headers.set("Accept", kLines);
   request.timeouts.total.reset();
+  const ReaderWatch reader = leave_when_unread(client->loop().get_executor());
   TRY_OK(
       run_task(client->loop(), client::read_lines(client->connection(), std::move(request), show)));
   return 0;

@@ -6,7 +6,7 @@
 namespace atl {
 namespace {
 
-constexpr Micros kPruneEvery = std::chrono::minutes(10);
+constexpr Micros kPruneEvery = std::chrono::minutes(1);
 
 }  // namespace
 

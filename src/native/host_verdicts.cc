@@ -399,6 +399,15 @@ HostCheck kvm(const HostFacts& facts) {
   return check;
 }
 
+std::string install_repair(const std::string& name) {
+  if (name == "runsc") return "# https://gvisor.dev/docs/user_guide/install";
+  if (name == "firecracker") return "# https://github.com/firecracker-microvm/firecracker/releases";
+  const std::string package = name == "docker" ? "docker.io"
+                              : name == "qemu" ? "qemu-system-x86"
+                                               : name;
+  return "sudo apt-get install " + package + "   # on Debian and Ubuntu";
+}
+
 HostCheck engine(const EngineFacts& facts) {
   HostCheck check{facts.name, Verdict::ok, Need::optional, "", "", ""};
   const bool served =
@@ -409,6 +418,7 @@ HostCheck engine(const EngineFacts& facts) {
   if (facts.program.empty() && facts.socket.empty()) {
     check.verdict = Verdict::missing;
     check.found = "not installed";
+    check.repair = install_repair(facts.name);
     return check;
   }
   check.found = facts.program;

@@ -161,13 +161,13 @@ class Events(unittest.TestCase):
             return done.stdout.splitlines()
         lines = atoll("--once", "--box", "shown")
         self.assertEqual(len(lines), 4)
-        self.assertIn("(shown)  starting → running", lines[1])
+        self.assertIn("starting → running    shown", lines[1])
         first = json.loads(atoll("--once", "--json", "--into", "running", "--no-runs")[0])
         self.assertEqual(first["name"], "shown")
         rest = atoll("--once", "--after", first["id"], "--box", "shown")
         self.assertEqual(len(rest), 2)
         with subprocess.Popen([ATOLL, "events", "--state", self.daemon.state, "--after", "0"], stdout=subprocess.PIPE, text=True) as follower:
-            self.assertIn("(shown)", follower.stdout.readline())
+            self.assertIn("shown", follower.stdout.readline())
             follower.terminate()
             follower.wait(timeout=20)
 

@@ -93,6 +93,45 @@ class OnThisHost(unittest.TestCase):
         finally:
             shutil.rmtree(home)
 
+    def test_each_driver_that_is_built_is_tried_by_name(self):
+        built = {driver["name"]: driver for driver in json.loads(doctor("--json").stdout)["drivers"]}
+        for name, driver in built.items():
+            with self.subTest(name):
+                done = doctor(name, "--json")
+                told = json.loads(done.stdout)
+                self.assertEqual((told["name"], told["built"], told["driver"]["available"]), (name, True, driver["available"]))
+                self.assertEqual(told["ok"], driver["available"], told)
+                self.assertEqual(done.returncode, 0 if driver["available"] else 1)
+                self.assertEqual("tryout" in told, driver["available"])
+                self.assertIn("kernel", {check["name"] for check in told["checks"]})
+                text = doctor(name).stdout.decode()
+                if driver["available"]:
+                    self.assertIn("ran a command in", text)
+                else:
+                    self.assertIn("hint: ", text)
+
+    def test_each_kind_that_a_configuration_may_name_says_what_is_so(self):
+        built = {driver["name"] for driver in json.loads(doctor("--json").stdout)["drivers"]}
+        for kind, needs in (("docker", {"docker", "runc"}), ("podman", {"podman", "runc"}), ("gvisor", {"runsc"}), ("wasm", set()),
+                            ("firecracker", {"kvm", "firecracker"}), ("k8s", set()), ("e2b", set()), ("aws_lambda", set())):
+            with self.subTest(kind):
+                done = doctor(kind, "--json")
+                told = json.loads(done.stdout)
+                self.assertEqual({check["name"] for check in told["checks"]}, needs)
+                if told["name"] in built:
+                    continue
+                self.assertEqual((done.returncode, told["ok"], told["built"]), (1, False, False))
+                for check in told["checks"]:
+                    # A virtual machine cannot give itself /dev/kvm.
+                    self.assertTrue(check["verdict"] == "ok" or check["repair"] or check["name"] == "kvm", check)
+                self.assertIn("this Atoll has no driver for it", doctor(kind).stdout.decode())
+
+    def test_a_name_that_nobody_has_is_a_usage_error(self):
+        done = doctor("nativ")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"atoll doctor native", done.stderr)
+        self.assertEqual(doctor("native", "--attack").returncode, 2)
+
     def test_flags_that_do_not_go_together(self):
         for flags in (("--attack", "--bundle", "x.tar"), ("--driver", "native"), ("--bundle", "x.zip"), ("--bundle", ".tar/")):
             self.assertEqual(doctor(*flags).returncode, 2, flags)

@@ -5,80 +5,17 @@ The short form is part of every run of the tests, the full one of ./dev test ful
 """
 
 import concurrent.futures
-import contextlib
 import os
 import pathlib
 import time
 import unittest
 
-from live import Daemon, all_pids, descriptors_of, parent_of, stat_of, wait_until
+from counting import cgroups_of, family_of, locks_of, marked_with, namespaces_of, rss_of
+from live import Daemon, descriptors_of, wait_until
 
 WARM_UP = 20
 WORKERS = 16
 MIB = 1 << 20
-IDS = "/run/atoll/ids"
-
-
-def rss_of(pid):
-    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) * 1024
-    raise AssertionError(f"process {pid} tells no VmRSS")
-
-
-def family_of(ancestors):
-    """They and everything below them."""
-    parents = {pid: parent_of(pid) for pid in all_pids()}
-    family = set(ancestors)
-    grown = True
-    while grown:
-        more = {pid for pid, parent in parents.items() if parent in family} - family
-        grown = bool(more)
-        family |= more
-    return {pid for pid in family if stat_of(pid)}
-
-
-def marked_with(ids):
-    """Processes of our sandboxes, whoever their parent is."""
-    found = set()
-    for pid in all_pids():
-        with contextlib.suppress(OSError):
-            for entry in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
-                name, _, value = entry.partition(b"=")
-                if name == b"ATOLL_SANDBOX_ID" and value.decode(errors="replace") in ids:
-                    found.add(pid)
-    return found
-
-
-def namespaces_of(pids):
-    """Namespaces that they are in, or that they hold open."""
-    found = set()
-    for pid in pids:
-        for directory in (f"/proc/{pid}/ns", f"/proc/{pid}/fd"):
-            with contextlib.suppress(OSError):
-                for name in os.listdir(directory):
-                    with contextlib.suppress(OSError):
-                        target = os.readlink(f"{directory}/{name}")
-                        if directory.endswith("ns") or target.startswith(("user:[", "net:[", "mnt:[", "pid:[")):
-                            found.add(target)
-    return found
-
-
-def locks_of(pids):
-    """How many ranges of ids are locked by these processes, or by what they have started."""
-    ranges = {entry.inode() for entry in os.scandir(IDS)} if os.path.isdir(IDS) else set()
-    held = 0
-    for line in pathlib.Path("/proc/locks").read_text().splitlines():
-        fields = line.split()
-        if "FLOCK" in fields:
-            at = fields.index("FLOCK")
-            if int(fields[at + 3]) in pids and int(fields[at + 4].split(":")[2]) in ranges:
-                held += 1
-    return held
-
-
-def cgroups_of(ids):
-    return sum(name in ids for _, directories, _ in os.walk("/sys/fs/cgroup") for name in directories)
 
 
 class Soak:

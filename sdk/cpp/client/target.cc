@@ -134,7 +134,9 @@ Result<TargetSearch> find_target(const TargetWish& wish, const Environment& envi
 Error no_daemon(const TargetSearch& search) {
   if (search.trouble) return *search.trouble;
   return Error(Code::unavailable, "no daemon answers on " + to_printable(search.socket))
-      .with_hint("start one with: atoll serve   (or name another: --url, --state, ATOLL_URL)");
+      .with_hint(
+          "start one with: atoll serve   (or name another: --url, --state, ATOLL_URL); a single "
+          "command needs none: atoll run -- COMMAND");
 }
 
 Result<> check_that_nobody_was_meant(const TargetSearch& search) {
