@@ -149,6 +149,23 @@ class SdkCpp : public ::testing::Test {
   Client client_{daemon_->options()};
 };
 
+TEST_F(SdkCpp, CodeRunsBesideItsFiles) {
+  const auto done = client_.run_code(
+      {.text = "import helper; print(helper.double(21), open('raw', 'rb').read(), input())",
+       .with = {.input = "typed"}},
+      {.files = {{"helper.py", "def double(x): return 2 * x\n"},
+                 {"raw", std::string("\0\xff", 2)}}});
+  EXPECT_EQ(done.out, "42 b'\\x00\\xff' typed\n") << done.err;
+  EXPECT_EQ(client_.run_code({.text = "echo $((6 * 7))", .language = "sh"}).out, "42\n");
+
+  const auto refused = error_of(
+      [&] { client_.run_code({.text = "1", .requirements = {"surely-no-such-package"}}); });
+  EXPECT_EQ(refused.stage(), "setup");
+  EXPECT_THAT(refused.what(), HasSubstr("surely-no-such-package"));
+  const Sandbox box(client_, {.files = {{"a/b", "from the beginning"}}});
+  EXPECT_EQ(box.run({"cat", "a/b"}).out, "from the beginning");
+}
+
 TEST_F(SdkCpp, ARunGivesItsOutcome) {
   const auto done = client_.run({"python3", "-c", "print(6 * 7)"});
   EXPECT_EQ(done.out, "42\n");

@@ -88,6 +88,13 @@ Task<Outcome> run_it(Caller& caller, Command command, Settings settings, OnOutpu
   co_return co_await follow(caller, std::move(request), Output(command.keep, std::move(on_output)));
 }
 
+Task<Outcome> run_code_of(Caller& caller, Code code, Settings settings, OnOutput on_output) {
+  CO_TRY(const auto body, to_wire(code, settings));
+  ExecStreamRequest request{.target = "/v1/runs", .body = to_text(body)};
+  Output output(code.with.keep, std::move(on_output));
+  co_return co_await follow(caller, std::move(request), std::move(output));
+}
+
 Task<Outcome> exec_it(Caller& caller, std::string id, Command command, OnOutput on_output) {
   CO_TRY(const auto body, to_wire(command, Stdin::given));
   ExecStreamRequest request{.target = atl::client::sandbox_path(id, "/exec?on_disconnect=kill"),
@@ -155,6 +162,11 @@ Task<> write_it(Caller& caller, Process process, std::string bytes, InputEnd the
 Call<Outcome> run(Command command, Settings settings, OnOutput on_output) {
   return make_call<Outcome>(
       [=](Caller& caller) { return run_it(caller, command, settings, on_output); });
+}
+
+Call<Outcome> run_code(Code code, Settings settings, OnOutput on_output) {
+  return make_call<Outcome>(
+      [=](Caller& caller) { return run_code_of(caller, code, settings, on_output); });
 }
 
 Call<Outcome> exec(std::string id, Command command, OnOutput on_output) {

@@ -10,7 +10,6 @@
 namespace atoll_client {
 namespace {
 
-using atl::Code;
 using atl::client::at;
 using atl::client::count_at;
 using atl::client::flag_at;
@@ -23,7 +22,7 @@ using atl::json::Value;
 constexpr size_t kMostInput = 4 << 20;
 
 atl::Error not_text(std::string_view what) {
-  return atl::Error(Code::invalid_argument, std::string(what) + ": it is not UTF-8");
+  return atl::Error(atl::Code::invalid_argument, std::string(what) + ": it is not UTF-8");
 }
 
 atl::Result<> add_text(Object& body, std::string_view name, const std::string& text) {
@@ -99,7 +98,7 @@ atl::Result<Object> to_wire(const Command& command, Stdin input) {
   TRY_OK(add_text(body, "cwd", command.cwd));
   TRY_OK(add_text(body, "user", command.user));
   if (command.input.size() > kMostInput) {
-    return atl::Error(Code::too_large, "input: it has more than 4 MiB")
+    return atl::Error(atl::Code::too_large, "input: it has more than 4 MiB")
         .with_hint("write it to a file of the sandbox, or spawn the command and use write_input");
   }
   if (!command.input.empty()) body["stdin_b64"] = atl::to_base64(command.input);
@@ -127,15 +126,38 @@ atl::Result<Object> to_wire(const Settings& settings) {
   if (settings.memory_mb != 0) resources["memory_mb"] = settings.memory_mb;
   if (settings.disk_mb != 0) resources["disk_mb"] = settings.disk_mb;
   if (!std::isfinite(settings.cpus))
-    return atl::Error(Code::invalid_argument, "cpus: it is no number");
+    return atl::Error(atl::Code::invalid_argument, "cpus: it is no number");
   if (settings.cpus != 0) resources["cpu"] = settings.cpus;
   if (settings.pids != 0) resources["pids"] = settings.pids;
   if (!resources.empty()) body["resources"] = std::move(resources);
   if (!settings.directories.empty()) {
     TRY(body["host_dirs"], to_array(settings.directories));
   }
+  if (!settings.files.empty()) {
+    Object files;
+    for (const auto& [path, bytes] : settings.files) {
+      if (!atl::is_utf8(path)) return not_text("files");
+      files[path] = atl::to_base64(bytes);
+    }
+    body["files_b64"] = std::move(files);
+  }
   if (settings.ttl.count() != 0) body["ttl_s"] = settings.ttl.count();
   if (settings.idle.count() != 0) body["idle_s"] = settings.idle.count();
+  return body;
+}
+
+atl::Result<Object> to_wire(const Code& code, const Settings& settings) {
+  if (!atl::is_utf8(code.text)) return not_text("code");
+  TRY(auto exec, to_wire(code.with, Stdin::given));
+  TRY(auto sandbox, to_wire(settings));
+  Object body{{"code", code.text}, {"exec", std::move(exec)}, {"sandbox", std::move(sandbox)}};
+  TRY_OK(add_text(body, "language", code.language));
+  Array requirements;
+  for (const std::string& one : code.requirements) {
+    if (!atl::is_utf8(one)) return not_text("requirements");
+    requirements.push_back(Value(one));
+  }
+  if (!requirements.empty()) body["requirements"] = std::move(requirements);
   return body;
 }
 

@@ -15,6 +15,8 @@ enum class Stdin { given, open };
 // Code::invalid_argument for text that is not UTF-8, and for more than 4 MiB of input.
 atl::Result<atl::json::Object> to_wire(const Command& command, Stdin input);
 atl::Result<atl::json::Object> to_wire(const Settings& settings);
+// The body of a run of code.
+atl::Result<atl::json::Object> to_wire(const Code& code, const Settings& settings);
 std::string to_text(const atl::json::Object& body);
 
 SandboxInfo to_sandbox(const atl::json::Value& value);

@@ -28,6 +28,8 @@ namespace calls {
 
 // One command in a sandbox of its own that is gone afterwards. Who leaves ends it.
 Call<Outcome> run(Command command, Settings settings = {}, OnOutput on_output = {});
+// The same for code; Settings::files lie beside it.
+Call<Outcome> run_code(Code code, Settings settings = {}, OnOutput on_output = {});
 
 Call<SandboxInfo> create(Settings settings = {});
 Call<SandboxInfo> get(std::string id);

@@ -39,6 +39,9 @@ class Client final {
   Outcome run(Command command, Settings settings = {}, OnOutput on_output = {}) {
     return wait(calls::run(std::move(command), std::move(settings), std::move(on_output)));
   }
+  Outcome run_code(Code code, Settings settings = {}, OnOutput on_output = {}) {
+    return wait(calls::run_code(std::move(code), std::move(settings), std::move(on_output)));
+  }
   template <std::size_t N>
   Outcome run(Words<N> argv, Settings settings = {}) {
     return run(to_command(argv), std::move(settings));

@@ -75,6 +75,14 @@ struct Command {
   std::optional<TerminalSize> terminal = {};
 };
 
+// Code instead of a command; the sandbox must have the program of its language.
+struct Code {
+  std::string text = {};
+  std::string language = {};                   // "" = python
+  std::vector<std::string> requirements = {};  // packages that pip or npm installs first
+  Command with = {};                           // the rest of it: neither argv nor shell
+};
+
 // The arguments of a command, as in run({"ls", "-l"}).
 template <std::size_t N>
 using Words = const std::string_view (&)[N];
@@ -141,7 +149,8 @@ struct Settings {
   std::vector<Directory> directories = {};
   std::string warm = {};  // "python3" or "node" waits for the first command
   std::string user = {}, cwd = {};
-  std::chrono::seconds ttl{0};   // it ends then, whatever it does
+  std::map<std::string, std::string> files = {};  // bytes by path, in it from the beginning
+  std::chrono::seconds ttl{0};                    // it ends then, whatever it does
   std::chrono::seconds idle{0};  // it ends when nothing was asked of it for so long
 };
 
