@@ -29,6 +29,10 @@ COMMANDS = ["echo out; echo err >&2", r"printf '\377\376'", "exit 3", "sleep 9",
 ARCHIVE = bytes(10240)  # an end and nothing before it
 
 TALLY = collections.defaultdict(collections.Counter)  # "POST /v1/runs" -> status -> how often
+if os.path.exists(os.environ["FUZZ_TALLY"]):  # of the phases before
+    with open(os.environ["FUZZ_TALLY"]) as tally:
+        for label, statuses in json.load(tally).items():
+            TALLY[label].update(statuses)
 made = collections.deque()
 
 
@@ -112,7 +116,7 @@ def place_file(case):
     query.pop("path_b64", None)
     query["path"] = choose(case, ["note", "project", "project/a.py", ".", "new/deep/er", "/workspace"])
     if operation == "uploadStatus":
-        query["upload"] = "u1"
+        query.update(path="note", upload="u1")
     elif operation == "deleteFile" and box == "fuzzed":
         call("POST", f"/v1/sandboxes/{box}/files/batch", {"files": {"doomed/file": "x"}})
         query.update(path="doomed", recursive="true")
