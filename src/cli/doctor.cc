@@ -69,7 +69,10 @@ Result<> ask_about(Context& context, DriverReport& report) {
   for (const json::Value& driver : drivers) {
     if (text_at(driver, "name") == report.name) report.driver = driver;
   }
-  if (flag_at(report.driver, "available")) report.tryout = try_out(*runner, report.name);
+  report.needs_root = flag_at(report.driver, "capabilities.needs_root_dir");
+  if (flag_at(report.driver, "available") && !report.needs_root) {
+    report.tryout = try_out(*runner, report.name);
+  }
   return {};
 }
 

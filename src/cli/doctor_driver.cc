@@ -66,6 +66,10 @@ void add_verdict(DoctorPage& page, const DriverReport& report) {
   }
   page.driver(report.driver);
   if (!flag_at(report.driver, "available")) return;
+  if (report.needs_root) {
+    page.below("not tried: it needs a root file system, --rootfs DIR");
+    return;
+  }
   if (report.tryout.ran) {
     page.line(Mark::fine, "tried", "ran a command in " + format_ms(report.tryout.ms));
     return;
@@ -75,6 +79,10 @@ void add_verdict(DoctorPage& page, const DriverReport& report) {
 }
 
 }  // namespace
+
+bool DriverReport::is_fit() const {
+  return is_built && flag_at(driver, "available") && (needs_root || tryout.ran);
+}
 
 std::optional<std::string> find_driver_kind(const std::string& word,
                                             const std::vector<std::string>& built) {
@@ -126,7 +134,7 @@ std::string to_json(const DriverReport& report) {
     if (!report.hint.empty()) object.member("hint", report.hint);
   }
   if (!report.driver.is_null()) object.member("driver", report.driver);
-  if (flag_at(report.driver, "available")) {
+  if (flag_at(report.driver, "available") && !report.needs_root) {
     api::ObjectWriter tryout(object.key("tryout"));
     tryout.member("ok", report.tryout.ran);
     if (report.tryout.ran) {

@@ -24,9 +24,11 @@ struct DriverReport {
   std::string hint;
   std::vector<native::HostCheck> checks;  // what this kind needs of the host
   std::string instead;                    // the driver that is taken by default; "" = none
+  bool needs_root = false;  // it makes sandboxes of a root file system that it is given
   Tryout tryout;
 
-  bool is_fit() const { return is_built && tryout.ran; }
+  // Whether it ran a command; one that cannot be tried need only be there.
+  bool is_fit() const;
 };
 
 // The name of a driver or kind as this program writes it; none for a word that names neither.

@@ -45,6 +45,7 @@ std::string find_default_driver(const json::Array& drivers) {
   for (const json::Value& driver : drivers) {
     if (!flag_at(driver, "available")) continue;
     if (text_at(driver, "capabilities.isolation") == "none") continue;
+    if (flag_at(driver, "capabilities.needs_root_dir")) continue;
     if (text_at(driver, "capabilities.placement") == "third_party") continue;
     return text_at(driver, "name");
   }
