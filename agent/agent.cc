@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -14,6 +15,7 @@
 #include <array>
 #include <cerrno>
 
+#include "guest/frame.h"
 #include "native/seccomp.h"
 #include "os/file.h"
 #include "os/socket.h"
@@ -200,6 +202,27 @@ int Agent::run() {
   const int left = processes_.end_all();
   drop_closed();
   return left == 0 ? native::kAgentLeftNothing : 1;
+}
+
+void tell_why_not(const Error& error) {
+  constexpr int kPatienceMs = 2'000;
+  const Fd socket(native::kAgentConnection);
+  guest::FrameBuffer received;
+  for (;;) {
+    pollfd wait{socket.get(), POLLIN, 0};
+    if (poll(&wait, 1, kPatienceMs) <= 0) return;
+    const ssize_t got = read(socket.get(), received.prepare(4096), 4096);
+    if (got <= 0) return;
+    received.commit(static_cast<size_t>(got));
+    const auto hello = received.next();
+    if (!hello) return;
+    if (!*hello) continue;
+    std::string answer;
+    guest::append_frame(answer, guest::FrameType::error, (*hello)->channel,
+                        guest::encode_error(error));
+    static_cast<void>(os::write_all(socket.get(), answer));
+    return;
+  }
 }
 
 }  // namespace atl::agent

@@ -47,4 +47,7 @@ class Agent final {
   bool ending_ = false;
 };
 
+// Answers whoever asked for the sandbox, when there will be none.
+void tell_why_not(const Error& error);
+
 }  // namespace atl::agent

@@ -93,6 +93,13 @@ Result<Parent> open_parent(const FileRoots& roots, const std::string& path) {
   return Parent{std::move(*fd), name, path};
 }
 
+// Before anything is made on the way to it.
+Result<> refuse_directory_name(const std::string& path) {
+  if (!path.ends_with('/')) return {};
+  return Error(Code::invalid_argument, "'" + to_printable(path.substr(0, 200)) + "' is a directory",
+               EISDIR);
+}
+
 // Where it is a directory like any other, nothing but us keeps the workspace in its place.
 Result<> refuse_workspace(const FileRoots& roots, const Parent& parent) {
   if (roots.start().empty()) return {};
@@ -368,6 +375,7 @@ Result<> FileService::read(const guest::ReadFile& request, std::string& out) con
 Result<guest::OpenedFile> FileService::open_write(const guest::Path& request) {
   const ActAs user(roots_.owner());
   if (open_.size() >= kMostOpenFiles) return Error(Code::resource_exhausted, "too many open files");
+  TRY_OK(refuse_directory_name(request.path));
   if (request.deep) TRY_OK(make_parents(roots_, request.path));
   TRY(auto parent, open_parent(roots_, request.path));
   struct stat info{};
@@ -397,6 +405,7 @@ Result<guest::OpenedFile> FileService::resume_write(const guest::ResumeWrite& re
     return Error(Code::invalid_argument, "an upload has a name of lower-case letters and digits");
   }
   if (open_.size() >= kMostOpenFiles) return Error(Code::resource_exhausted, "too many open files");
+  TRY_OK(refuse_directory_name(request.file.path));
   if (request.file.deep && !request.look) TRY_OK(make_parents(roots_, request.file.path));
   auto parent = open_parent(roots_, request.file.path);
   if (!parent && request.look && parent.error().os_errno() == ENOENT) return guest::OpenedFile{};

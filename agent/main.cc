@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   auto agent = atl::agent::Agent::create();
   if (!agent) {
     std::fprintf(stderr, "atoll-agent: %s\n", agent.error().message().c_str());
+    atl::agent::tell_why_not(agent.error());
     return 1;
   }
   return (*agent)->run();

@@ -179,23 +179,27 @@ Result<> serve(cli::ServeOptions options) {
 
   TRY(AdminKey key, state.admin_key());
   TRY(const auto daemon,
-      Daemon::create(loop.get_executor(), *launcher,
-                     {.database = state.file("atoll.db"),
-                      .admin_key = std::move(key.text),
-                      .socket = state.file(cli::kSocketName),
-                      .address = listen.address,
-                      .port = listen.port,
-                      .most_parked = options.most_parked,
-                      .local_users = options.local_users,
-                      .requests_per_s = static_cast<double>(options.requests_per_s),
-                      .engine = {.default_ttl = options.default_ttl,
-                                 .longest_ttl = options.longest_ttl,
-                                 .most_sandboxes = options.most_sandboxes,
-                                 .most_sandboxes_per_tenant = options.sandboxes_per_tenant,
-                                 .most_history = options.most_history},
-                      .origins = std::move(options.origins),
-                      .otlp = std::move(otlp),
-                      .on_shutdown = [&stop](Ending ending) { stop.ask(ending); }}));
+      Daemon::create(
+          loop.get_executor(), *launcher,
+          {.database = state.file("atoll.db"),
+           .admin_key = std::move(key.text),
+           .forget_admin_key = [&state] { return state.forget_admin_key(); },
+           .socket = state.file(cli::kSocketName),
+           .address = listen.address,
+           .port = listen.port,
+           .most_parked = options.most_parked,
+           .local_users = options.local_users,
+           .requests_per_s = static_cast<double>(options.requests_per_s),
+           .engine = {.default_ttl = options.default_ttl,
+                      .longest_ttl = options.longest_ttl,
+                      .most_sandboxes = options.most_sandboxes,
+                      .most_sandboxes_per_tenant = options.sandboxes_per_tenant,
+                      .most_history = options.most_history,
+                      // Commands of weaker drivers are the daemon's own user.
+                      .members_floor = geteuid() == 0 ? Isolation::container : Isolation::process},
+           .origins = std::move(options.origins),
+           .otlp = std::move(otlp),
+           .on_shutdown = [&stop](Ending ending) { stop.ask(ending); }}));
   auto started = run_task(loop, daemon->start());
   if (!started) {
     // What was taken up stays as it is for a daemon that can serve it.

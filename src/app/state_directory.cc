@@ -124,4 +124,8 @@ Result<AdminKey> StateDirectory::admin_key() const {
   return AdminKey{std::move(key), true};
 }
 
+Result<> StateDirectory::forget_admin_key() const {
+  return os::remove_tree(directory_.get(), std::string(cli::kKeyFileName));
+}
+
 }  // namespace atl::app

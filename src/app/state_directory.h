@@ -39,6 +39,8 @@ class StateDirectory final {
 
   // What admin.key holds; made, with a new key, if there is none.
   Result<AdminKey> admin_key() const;
+  // The next start makes a new one.
+  Result<> forget_admin_key() const;
 
  private:
   StateDirectory(std::string path, Fd directory, Fd lock)

@@ -112,7 +112,7 @@ Result<std::unique_ptr<Daemon>> Daemon::create(asio::any_io_executor executor,
 Task<> Daemon::start() {
   Impl& impl = *impl_;
   CO_TRY_OK(co_await impl.keys.load());
-  CO_TRY_OK(co_await impl.keys.ensure_admin(impl.parts.admin_key));
+  CO_TRY_OK(co_await impl.keys.ensure_admin(impl.parts.admin_key, impl.parts.forget_admin_key));
   auto recovered = co_await impl.engine.recover();
   if (!recovered) co_return std::move(recovered).error().with("taking up sandboxes");
   CO_TRY_OK(impl.start_export());

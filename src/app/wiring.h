@@ -21,12 +21,13 @@ namespace atl::app {
 inline constexpr std::string_view kOtherAddress = "choose another with --listen HOST:PORT";
 
 struct DaemonParts {
-  std::string database;       // the file
-  std::string admin_key;      // a key that must work
-  std::string socket;         // where the Unix socket appears
-  std::string address;        // literal; "" = no TCP
-  uint16_t port = 0;          // 0 = the kernel's choice
-  size_t most_parked = 0;     // sandboxes of a kind that are made ahead
+  std::string database;                             // the file
+  std::string admin_key;                            // a key that must work
+  std::function<Result<>()> forget_admin_key = {};  // when it is revoked
+  std::string socket;                               // where the Unix socket appears
+  std::string address;                              // literal; "" = no TCP
+  uint16_t port = 0;                                // 0 = the kernel's choice
+  size_t most_parked = 0;                           // sandboxes of a kind that are made ahead
   bool local_users = false;   // the socket is for everybody on this host (0666)
   double requests_per_s = 0;  // of each key; 0 = no limit
   EngineOptions engine;

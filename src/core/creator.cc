@@ -169,7 +169,9 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
         .with_hint("destroy some, or raise the limit in the configuration");
   }
   TRY_OK(check_tenant_has_room(parts_, caller.tenant, 1));
-  TRY(auto route, at_stage("route", find_route(parts_.drivers, to_wish(request))));
+  RouteWish wish = to_wish(request);
+  if (caller.role != Role::admin) wish.floor = parts_.options.members_floor;
+  TRY(auto route, at_stage("route", find_route(parts_.drivers, wish)));
   timer.mark("route");
 
   const auto record = std::make_shared<SandboxRecord>(parts_.executor);

@@ -228,6 +228,9 @@ struct EngineOptions {
   // What the store remembers of sandboxes that have ended.
   size_t most_history = 10'000;
   std::chrono::hours longest_history{7 * 24};
+  // What others than administrators must at least be given; where commands would be as good as the
+  // daemon itself, nobody else may have them.
+  Isolation members_floor = Isolation::none;
   std::string boot_id;  // "" = as the kernel says
   // What a run leaves is cleared away when no other has ended for so long.
   Micros run_pause = Millis(5);

@@ -83,12 +83,14 @@ Task<NewKey> Keys::create(KeyRequest request) {
   co_return NewKey{std::move(key), token};
 }
 
-Task<> Keys::ensure_admin(std::string token) {
+Task<> Keys::ensure_admin(std::string token, std::function<Result<>()> forget) {
   if (token.size() < kShortestToken) {
     co_return Error(Code::invalid_argument, "the admin key is too short to be a secret")
         .with_hint("delete the file that holds it; a new one is made");
   }
-  if (id_by_hash_.contains(crypto::hash_api_key(token))) co_return Result<>();
+  admin_hash_ = crypto::hash_api_key(token);
+  forget_admin_ = std::move(forget);
+  if (id_by_hash_.contains(admin_hash_)) co_return Result<>();
   KeyRequest request{.role = Role::admin, .label = "admin.key"};
   CO_TRY(auto key, co_await add(std::move(request), std::nullopt, std::move(token)));
   co_return Result<>();
@@ -125,6 +127,11 @@ std::vector<ApiKey> Keys::list() const {
 }
 
 Task<> Keys::revoke(std::string id) {
+  const auto admin = id_by_hash_.find(admin_hash_);
+  if (forget_admin_ && admin != id_by_hash_.end() && admin->second == id) {
+    auto forgotten = forget_admin_();
+    if (!forgotten) co_return std::move(forgotten).error().with("removing the file of this key");
+  }
   if (by_id_.erase(id) == 0)
     co_return Error(Code::not_found, "no key has the id " + to_printable(id.substr(0, 80)))
         .with_hint("GET /v1/keys lists them");

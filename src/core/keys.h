@@ -3,6 +3,7 @@
 // Lives on the core loop; verify() looks into memory alone.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -59,8 +60,9 @@ class Keys final {
   Task<NewKey> create(KeyRequest request);
   // Makes sure that `token` is an admin key of the tenant "default": for the token in the state
   // directory's admin.key, which outlives both the loss of the store and a crash between the two.
-  // Code::invalid_argument for a token that is too short to be a secret.
-  Task<> ensure_admin(std::string token);
+  // Code::invalid_argument for a token that is too short to be a secret. `forget` is called before
+  // that key is revoked, or the next start would bring it back.
+  Task<> ensure_admin(std::string token, std::function<Result<>()> forget = {});
   std::vector<ApiKey> list() const;
   // Works at once; calls that are under way go on. Code::not_found for an unknown id.
   Task<> revoke(std::string id);
@@ -77,6 +79,8 @@ class Keys final {
   const Clock& clock_;
   std::map<std::string, ApiKey> by_id_;
   std::unordered_map<std::string, std::string> id_by_hash_;
+  std::string admin_hash_;  // of the token in the state directory
+  std::function<Result<>()> forget_admin_;
 };
 
 }  // namespace atl

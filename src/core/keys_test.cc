@@ -100,6 +100,25 @@ TEST_F(KeysTest, TheAdminKeyIsMadeOnceHoweverOftenItIsEnsured) {
   EXPECT_FALSE(run_task(loop_, keys_.ensure_admin("short")));
 }
 
+TEST_F(KeysTest, TheFirstKeyIsForgottenBeforeItIsRevoked) {
+  const std::string token(43, 'b');
+  int forgotten = 0;
+  Result<> outcome = Error(Code::out_of_space, "the disk is full");
+  const auto forget = [&] {
+    ++forgotten;
+    return outcome;
+  };
+  ASSERT_TRUE(run_task(loop_, keys_.ensure_admin(token, forget)));
+  const std::string id = keys_.list().at(0).id;
+
+  EXPECT_FALSE(run_task(loop_, keys_.revoke(id))) << "it would come back";
+  EXPECT_TRUE(keys_.verify(token));
+  outcome = {};
+  EXPECT_TRUE(run_task(loop_, keys_.revoke(id)));
+  EXPECT_FALSE(keys_.verify(token));
+  EXPECT_EQ(forgotten, 2);
+}
+
 TEST_F(KeysTest, TheLastUseIsWrittenOncePerMinuteAtMost) {
   const auto made = create();
   const auto first = clock_.wall();

@@ -21,6 +21,11 @@ Result<> check_path(std::string_view path) {
   if (path.empty()) return invalid(path, "is no path: it is empty");
   if (path.size() > kLongestPath) return invalid(path, "is longer than 4095 bytes");
   if (path.find('\0') != std::string_view::npos) return invalid(path, "has a NUL in it");
+  const std::string within = "/" + std::string(path) + "/";
+  for (const char* part : {"/./", "/../"}) {
+    if (within.find(part) != std::string::npos) return invalid(path, "has . or .. in it");
+  }
+  if (path.find("//") != std::string_view::npos) return invalid(path, "has an empty part");
   if (path.ends_with('/')) return invalid(path, "is a directory, and files are given");
   return {};
 }

@@ -48,11 +48,10 @@ TEST_F(PreparationTest, ASandboxHasItsFilesFromTheBeginning) {
 }
 
 TEST_F(PreparationTest, ASandboxWhoseFilesCannotBeWrittenIsNotLeft) {
-  const auto view = world_.create(with({{"fine", "one"}, {"../out", "two"}}));
+  const auto view = world_.create(with({{"fine", "one"}, {"fine/below", "two"}}));
 
   ASSERT_FALSE(view);
-  EXPECT_EQ(view.error().code(), Code::permission_denied);
-  EXPECT_THAT(view.error().message(), HasSubstr("files: '../out'"));
+  EXPECT_THAT(view.error().message(), HasSubstr("files: 'fine/below'"));
   EXPECT_EQ(view.error().stage(), "files");
   EXPECT_THAT(world_.host().ids(), IsEmpty());
 }
@@ -61,6 +60,9 @@ TEST_F(PreparationTest, FilesThatCannotBeMeantAreRefusedBeforeAnythingIsMade) {
   for (const auto& [path, problem] :
        std::map<std::string, std::string>{{"", "empty"},
                                           {"dir/", "directory"},
+                                          {"./a", "has . or .."},
+                                          {"a/../b", "has . or .."},
+                                          {"a//b", "empty part"},
                                           {std::string("a\0b", 3), "NUL"},
                                           {std::string(5000, 'x'), "4095"}}) {
     const auto refused = world_.create(with({{path, ""}}));

@@ -51,6 +51,10 @@ std::optional<std::string> refusal(const DriverSlot& slot, const RouteWish& wish
     return name + " offers " + text(can.isolation) + ", " + text(*wish.min_isolation) +
            " was asked";
   }
+  if (can.isolation < wish.floor) {
+    return name + " offers " + text(can.isolation) +
+           ", and only administrators may have less than " + text(wish.floor) + " here";
+  }
   if (can.isolation == Isolation::none && chosen == Chosen::by_router) {
     return name + " offers none and is used only when it is named";
   }
@@ -103,7 +107,8 @@ Result<std::vector<DriverSlot*>> route_by_name(DriverTable& drivers, const Route
   for (const auto& slot : drivers.slots()) {
     if (!refusal(slot, wish, Chosen::by_name)) able.push_back(slot.name());
   }
-  return Error(Code::unsupported, *why)
+  const bool is_allowed = named->capabilities->isolation >= wish.floor;
+  return Error(is_allowed ? Code::unsupported : Code::permission_denied, *why)
       .with_hint(able.empty() ? "no configured driver can" : enumerate(able) + " can");
 }
 
@@ -141,7 +146,9 @@ Result<std::vector<DriverSlot*>> find_route(DriverTable& drivers, const RouteWis
       route.push_back(&slot);
       continue;
     }
-    some_do_not_answer = some_do_not_answer || !slot.capabilities;
+    // One that cannot be had on this host will not answer later either.
+    some_do_not_answer =
+        some_do_not_answer || (!slot.capabilities && slot.trouble.code() == Code::unavailable);
     reasons.append(reasons.empty() ? "" : "; ").append(*why);
   }
   if (!route.empty()) return route;

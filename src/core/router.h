@@ -13,6 +13,7 @@ namespace atl {
 struct RouteWish {
   std::string driver;  // "" = any that is strong enough
   std::optional<Isolation> min_isolation;
+  Isolation floor = Isolation::none;   // below this the caller may not go
   std::optional<Placement> placement;  // how far away at most; nullopt = own
   Resources resources;
   std::vector<HostAccess> host_directories;

@@ -167,6 +167,23 @@ TEST(Router, WithoutDriversItSaysSo) {
   EXPECT_EQ(route.error().hint(), "no driver is configured");
 }
 
+TEST(Router, WhatOnlyAdministratorsMayHaveIsDeniedToOthersByName) {
+  RouterWorld world;
+  world.add("boxes", Isolation::container);
+  world.add("plain", Isolation::process);
+  world.add("local", Isolation::none);
+
+  EXPECT_THAT(world.route({.floor = Isolation::container}).value(), ElementsAre("boxes"));
+  for (const char* name : {"plain", "local"}) {
+    const auto refused = world.route({.driver = name, .floor = Isolation::container});
+    ASSERT_FALSE(refused) << name;
+    EXPECT_EQ(refused.error().code(), Code::permission_denied);
+    EXPECT_THAT(refused.error().message(), HasSubstr("only administrators"));
+    EXPECT_EQ(refused.error().hint(), "boxes can");
+    EXPECT_THAT(world.route({.driver = name}).value(), ElementsAre(name)) << "an administrator's";
+  }
+}
+
 TEST(Router, ARootDirectoryNeedsADriverThatTakesOne) {
   RouterWorld world;
   world.add("plain", Isolation::container);

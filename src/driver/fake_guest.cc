@@ -338,7 +338,11 @@ class FakeGuest final : public Guest {
     TRY_OK(check());
     TRY_OK(check_path(path));
     const std::string parent = parent_of(absolute(path));
-    if (parent == "/" || box_->files.contains(parent)) return {};
+    if (parent == "/") return {};
+    if (const auto found = box_->files.find(parent); found != box_->files.end()) {
+      if (found->second.kind == FileKind::directory) return {};
+      return Error(Code::invalid_argument, "no directory: " + parent);
+    }
     if (parents == Parents::must_exist) {
       return Error(Code::not_found, "no such directory: " + parent);
     }

@@ -76,10 +76,10 @@ class LaunchedDriver final : public Driver {
     const auto& boxes = hello.boxes;
     if (boxes.rootless != options_.rootless) {
       if (options_.rootless) {
-        co_return Error(Code::unavailable, "Atoll runs as root here, and native is stronger")
+        co_return Error(Code::unsupported, "Atoll runs as root here, and native is stronger")
             .with_hint("use --driver native, or start atoll as another user");
       }
-      co_return Error(Code::unavailable, "it needs a launcher that runs as root")
+      co_return Error(Code::unsupported, "it needs a launcher that runs as root")
           .with_hint(
               "start atoll as root (atoll serve drops to its own user), or use --driver "
               "rootless");

@@ -50,7 +50,12 @@ class TreeCopy final {
 
   Result<WalkStep> take(const WalkedFile& file) {
     if (file.path.empty()) return WalkStep::go_on;
-    if (++done_.files > limits_.files) return too_large("files", limits_.files);
+    if (++done_.files > limits_.files)
+      return too_large("has more than " + std::to_string(limits_.files) + " files");
+    if (std::chrono::steady_clock::now() > give_up_) {
+      return too_large("cannot be copied within " + std::to_string(limits_.time.count()) +
+                       " seconds");
+    }
     const mode_t kind = file.info.st_mode & S_IFMT;
     if (kind == S_IFDIR) return take_directory(file);
     if (kind == S_IFLNK) return take_link(file);
@@ -64,8 +69,8 @@ class TreeCopy final {
  private:
   using Identity = std::pair<dev_t, ino_t>;
 
-  static Error too_large(const char* what, uint64_t most) {
-    return Error(Code::too_large, "the tree has more than " + std::to_string(most) + " " + what)
+  static Error too_large(const std::string& how) {
+    return Error(Code::too_large, "the tree " + how)
         .with_hint(
             "give a smaller root file system, or take a driver that need not copy it: native");
   }
@@ -93,7 +98,8 @@ class TreeCopy final {
       return WalkStep::go_on;
     }
     done_.bytes += static_cast<uint64_t>(file.info.st_size);
-    if (done_.bytes > limits_.bytes) return too_large("bytes", limits_.bytes);
+    if (done_.bytes > limits_.bytes)
+      return too_large("has more than " + std::to_string(limits_.bytes) + " bytes");
     const auto from = file.open(O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (!from) {
       ++done_.left_out;
@@ -108,6 +114,7 @@ class TreeCopy final {
 
   int to_;
   CopyLimits limits_;
+  std::chrono::steady_clock::time_point give_up_ = std::chrono::steady_clock::now() + limits_.time;
   CopiedTree done_;
   std::map<Identity, std::string> names_;  // of files that have several
 };

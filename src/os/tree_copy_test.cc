@@ -102,6 +102,9 @@ TEST_F(TreeCopyTest, ATreeThatIsTooLargeIsRefused) {
   const auto copied = copy({.bytes = 5});
   EXPECT_EQ(copied.error().code(), Code::too_large);
   EXPECT_THAT(copied.error().hint(), HasSubstr("native"));
+  fs::remove_all(to());
+  fs::create_directory(to());
+  EXPECT_THAT(copy({.time = std::chrono::seconds(-1)}).error().message(), HasSubstr("seconds"));
 }
 
 TEST_F(TreeCopyTest, AnEmptyTreeIsFine) {

@@ -68,7 +68,7 @@ class BadInput(unittest.TestCase):
             self.refused(self.daemon.call("POST", "/v1/sandboxes", body, {"Content-Type": "application/json"}), 400)
         deep = b"[" * 100_000 + b"]" * 100_000
         self.refused(self.daemon.call("POST", "/v1/sandboxes", deep, {"Content-Type": "application/json"}), 400)
-        huge = b'{"name":"' + b"a" * (20 << 20) + b'"}'
+        huge = b'{"name":"' + b"a" * (40 << 20) + b'"}'
         answer = self.raw(b"POST /v1/sandboxes HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(huge) + huge)
         self.assertIn(b" 413 ", answer.split(b"\r\n")[0])
 

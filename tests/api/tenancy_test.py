@@ -352,6 +352,41 @@ class AcrossARestart(unittest.TestCase):
         self.assertEqual(world.call("GET", f"/v1/sandboxes/{box}", headers=bearer(token)).status, 401)
 
 
+class OnTheHost(unittest.TestCase):
+    @unittest.skipUnless(os.geteuid() == 0, "it is about a daemon that is root")
+    def test_only_an_admin_may_have_a_driver_whose_commands_are_the_daemon_itself(self):
+        world = World().start()
+        self.addCleanup(world.end)
+        everybody = [world.make_key(role, tenant)["key"] for role, tenant in (("member", "default"), ("member", "other"), ("agent", "other"))]
+        for key in everybody:
+            for driver in "local", "subprocess":
+                with self.subTest(driver=driver):
+                    for path, body in (("/v1/sandboxes", {"driver": driver}),
+                                       ("/v1/runs", {"sandbox": {"driver": driver}, "exec": {"argv": ["id"]}}),
+                                       ("/v1/runs", {"sandbox": {"driver": driver}, "code": "print(1)"})):
+                        refused = world.tcp("POST", path, body, bearer(key))
+                        self.assertEqual((refused.status, refused.json["code"]), (403, "permission_denied"), refused)
+                        self.assertIn("only administrators", refused.json["detail"])
+            batch = {"sandbox": {"driver": "local"}, "runs": [{"argv": ["id"]}]}
+            refused = world.tcp("POST", "/v1/runs:batch", batch, bearer(key)).json["runs"][0]
+            self.assertEqual(refused["problem"]["code"], "permission_denied", refused)
+        run = {"sandbox": {"driver": "local"}, "exec": {"argv": ["true"]}}
+        self.assertEqual(world.tcp("POST", "/v1/runs", run, bearer(world.key)).status, 200)
+
+    def test_the_first_key_stays_revoked(self):
+        world = World().start()
+        self.addCleanup(world.end)
+        old = world.key
+        first = next(key for key in world.call("GET", "/v1/keys").json["keys"] if key["label"] == "admin.key")
+        self.assertEqual(world.call("DELETE", f"/v1/keys/{first['id']}").status, 204)
+        self.assertEqual(world.tcp("GET", "/v1/whoami", headers=bearer(old)).status, 401)
+        world.terminate()
+        world.start()
+        self.assertEqual(world.call("GET", "/v1/whoami", headers=bearer(old)).status, 401)
+        self.assertNotEqual(world.key, old)
+        self.assertEqual(world.call("GET", "/v1/whoami", headers=bearer(world.key)).status, 200)
+
+
 class HowMuch(unittest.TestCase):
     def test_a_tenant_has_its_number_of_sandboxes_and_a_key_its_rate(self):
         world = World(arguments=["--tenant-sandboxes", "2", "--rate", "1"]).start()

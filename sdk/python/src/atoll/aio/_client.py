@@ -129,6 +129,8 @@ def run_body(code: Optional[str], language: Optional[str], command: Optional[Com
              sandbox: Optional[models.CreateSandbox], timeout: float, options: Mapping[str, Any]) -> Dict[str, Any]:
     if (code is None) == (command is None):
         raise ValueError("a run has either code, or a command=…")
+    if isinstance(requirements, str):
+        raise TypeError("requirements is a list of packages, such as ['requests']")
     body: Dict[str, Any] = {"exec": exec_of(command, timeout, options)}
     texts, others = split(files or {})
     for name, value in (("code", code), ("language", language), ("files", texts), ("files_b64", others),
