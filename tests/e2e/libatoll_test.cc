@@ -100,7 +100,7 @@ TEST_F(LibatollTest, ItTellsWhatItRunsOnAndIsNeverWeakerThanAsked) {
   EXPECT_EQ(box.isolation(), "container");
   EXPECT_EQ(box.run({"true"}).driver, box.driver());
   EXPECT_EQ(Host::shared().run({"true"}, {.driver = "subprocess"}).isolation, "process");
-  EXPECT_EQ(error_of([] { Sandbox({.min_isolation = "vm"}); }).code(), "unavailable");
+  EXPECT_EQ(error_of([] { Sandbox({.min_isolation = "vm"}); }).code(), "unsupported");
   EXPECT_EQ(error_of([] { Sandbox({.min_isolation = "much"}); }).code(), "invalid_argument");
 }
 
