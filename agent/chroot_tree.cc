@@ -92,6 +92,19 @@ Result<Fd> make_place(int root, const std::string& name, mode_t mode) {
 
 std::string path_to(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
 
+// By the path: the descriptor is of what lies under the mount.
+Result<> make_read_only(const Fd& place, uint64_t more) {
+  TRY(const auto path, os::path_of(place.get()));
+  mount_attr wanted{};
+  wanted.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | more;
+  if (syscall(SYS_mount_setattr, AT_FDCWD, path.c_str(), AT_RECURSIVE, &wanted, sizeof(wanted)) !=
+      0)
+    return os_error("making it read-only", path);
+  return {};
+}
+
+// The node is the host's own, and commands may be the user that it belongs to: what it does is not
+// touched by a mount that is read-only, but its mode and owner are kept.
 Result<> add_device(int directory, const Device& device, Mounts mounts) {
   TRY_OK(os::remove_tree(directory, device.name));
   if (mounts == Mounts::of_the_host) {
@@ -106,7 +119,7 @@ Result<> add_device(int directory, const Device& device, Mounts mounts) {
   const std::string source = std::string("/dev/") + device.name;
   if (mount(source.c_str(), path_to(place).c_str(), nullptr, MS_BIND, nullptr) != 0)
     return os_error("showing", source);
-  return {};
+  return make_read_only(place, 0);
 }
 
 // Commands are the user that we are, and some of what is in there is that user's to write.
@@ -114,14 +127,7 @@ Result<> show_processes(const Fd& place) {
   const std::string path = path_to(place);
   if (mount("/proc", path.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
     return os_error("showing /proc");
-  // By the path: the descriptor is of what lies under the mount.
-  TRY(const auto shown, os::path_of(place.get()));
-  mount_attr wanted{};
-  wanted.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
-  if (syscall(SYS_mount_setattr, AT_FDCWD, shown.c_str(), AT_RECURSIVE, &wanted, sizeof(wanted)) !=
-      0)
-    return os_error("making /proc read-only");
-  return {};
+  return make_read_only(place, MOUNT_ATTR_NODEV);
 }
 
 // Of its own: those of the host are our user's, too.

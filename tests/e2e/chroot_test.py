@@ -77,6 +77,9 @@ class Chroot(unittest.TestCase):
     def test_the_kernels_files_are_shown_and_cannot_be_written(self):
         self.expect(self.run_in("sh", "-c", "readlink /proc/self/exe; echo 1 > /proc/sys/vm/drop_caches 2>/dev/null || echo no"),
                     "/bin/readlink\nno\n")
+        before = os.stat("/dev/null").st_mode
+        self.expect(self.run_in("sh", "-c", "chmod 600 /dev/null 2>/dev/null || echo no; echo gone > /dev/null && echo yes"), "no\nyes\n")
+        self.assertEqual(os.stat("/dev/null").st_mode, before, "it is the host's own")
         self.expect(self.run_in("sh", "-c", "mount -t tmpfs none /tmp 2>/dev/null || echo no"), "no\n")
 
     def test_the_files_api_sees_the_tree_and_nothing_of_the_host(self):
