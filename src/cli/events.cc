@@ -2,6 +2,9 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
+
 #include "base/run_task.h"
 #include "base/text.h"
 #include "cli/client.h"
@@ -51,12 +54,6 @@ std::string line_of(const json::Value& event) {
   return line + "\n";
 }
 
-Result<> show(const Context& context, std::string_view line) {
-  if (line.empty()) return {};  // a sign of life
-  TRY(const auto event, parse_answer(line));
-  return print(context.json() ? std::string(line) + "\n" : line_of(event));
-}
-
 Result<> show_kept(const Context& context, Client& client, const std::string& query) {
   std::string after = context.args.find("after").value_or("0");
   for (;;) {
@@ -72,23 +69,81 @@ Result<> show_kept(const Context& context, Client& client, const std::string& qu
   }
 }
 
+// Events as they come, from one daemon after the other.
+class Follower final {
+ public:
+  Follower(Context& context, std::string query)
+      : context_(context), query_(std::move(query)), last_(context.args.find("after")) {}
+
+  // Whoever restarts the daemon does not end those who listen to it: they go on behind the last
+  // event that they have seen. Comes back with the first failure that waiting would not mend.
+  Result<> follow() {
+    TRY(auto client, open_client(context_));
+    for (;;) {
+      const auto ended = listen(*client);
+      const bool is_daemon_gone = ended || ended.error().code() == Code::unavailable;
+      if (is_shown_in_vain_ || !is_daemon_gone) return ended;
+      client.reset();
+      TRY(client, wait_for_daemon());
+    }
+  }
+
+ private:
+  Result<> listen(Client& client) {
+    auto request = client.connection().make_request(
+        net::Method::get,
+        "/v1/events?" + query_ + (last_ ? "&after=" + net::percent_encode(*last_) : ""));
+    request.headers.add("Accept", "application/x-ndjson");
+    const auto on_line = [&](std::string_view line) { return show(line); };
+    const ReaderWatch reader = leave_when_unread(client.loop().get_executor());
+    return run_task(client.loop(),
+                    client::read_lines(client.connection(), std::move(request), on_line));
+  }
+
+  Result<> show(std::string_view line) {
+    if (line.empty()) return {};  // a sign of life
+    TRY(const auto event, parse_answer(line));
+    const auto printed = print(context_.json() ? std::string(line) + "\n" : line_of(event));
+    is_shown_in_vain_ = !printed;
+    TRY_OK(printed);
+    if (auto id = text_at(event, "id"); !id.empty()) last_ = std::move(id);
+    return {};
+  }
+
+  Result<std::unique_ptr<Client>> wait_for_daemon() {
+    fmt::print(stderr, "atoll: the daemon has stopped; waiting up to {} s for the next one\n",
+               kPatience.count());
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    do {
+      std::this_thread::sleep_for(kBetweenTries);
+      auto client = open_client(context_);
+      if (client && (*client)->get("/readyz")) {
+        fmt::print(stderr, "atoll: the daemon is back\n");
+        return client;
+      }
+    } while (std::chrono::steady_clock::now() < deadline);
+    return Error(Code::unavailable, "the daemon has stopped")
+        .with_hint("when it is back: atoll events --after " + last_.value_or("0"));
+  }
+
+  static constexpr std::chrono::seconds kPatience{60};
+  static constexpr std::chrono::milliseconds kBetweenTries{200};
+
+  Context& context_;
+  std::string query_;
+  std::optional<std::string> last_;  // event that was shown
+  bool is_shown_in_vain_ = false;    // nobody reads what we print
+};
+
 Result<int> events(Context& context) {
   const std::string query = query_from(context.args);
-  TRY(const auto client, open_client(context));
   if (context.args.has("once")) {
+    TRY(const auto client, open_client(context));
     TRY_OK(show_kept(context, *client, query));
     return 0;
   }
-  const auto after = context.args.find("after");
-  auto request = client->connection().make_request(
-      net::Method::get,
-      "/v1/events?" + query + (after ? "&after=" + net::percent_encode(*after) : ""));
-  request.headers.add("Accept", "application/x-ndjson");
-  const auto on_line = [&](std::string_view line) { return show(context, line); };
-  const ReaderWatch reader = leave_when_unread(client->loop().get_executor());
-  TRY_OK(run_task(client->loop(),
-                  client::read_lines(client->connection(), std::move(request), on_line)));
-  return Error(Code::unavailable, "the daemon has stopped");
+  TRY_OK(Follower(context, query).follow());
+  return 0;
 }
 
 }  // namespace
@@ -99,7 +154,7 @@ const Verb kEventsVerb{
     .summary = "Show what becomes of sandboxes, as it happens",
     .more =
         "--json prints an event per line; --after with the id of the last one that you have\n"
-        "seen goes on where you were.",
+        "seen goes on where you were. When the daemon is restarted, so does this command.",
     .run = events};
 
 }  // namespace atl::cli

@@ -150,9 +150,10 @@ std::string HostCensus::since(const HostCensus& before) const {
     std::ranges::set_difference(more, less, std::back_inserter(names));
     for (const auto& name : names) difference += kind + ": " + sign + " " + name + "\n";
   };
-  for (const char* kind : {"processes", "mounts", "cgroups", "descriptors", "files"}) {
+  for (const std::string kind : {"processes", "mounts", "cgroups", "descriptors", "files"}) {
     tell(kind, '+', of(*this, kind), of(before, kind));
-    tell(kind, '-', of(before, kind), of(*this, kind));
+    // Whoever starts a launcher sweeps away the empty cgroups of one that was killed before.
+    if (kind != "cgroups") tell(kind, '-', of(before, kind), of(*this, kind));
   }
   return difference;
 }

@@ -32,7 +32,8 @@ class HostCensus final {
   // not reap would keep for ever.
   static std::vector<CountedProcess> processes_of(const std::string& root);
 
-  // One line per difference ("processes: + atoll-agent"), empty if there is none.
+  // One line per difference ("processes: + atoll-agent"), empty if there is none. Cgroups that have
+  // gone are none: they were the remains of somebody who was killed.
   std::string since(const HostCensus& before) const;
 
  private:
