@@ -7,7 +7,8 @@
 #     EXTERNAL beast_compiled          # third-party targets, PUBLIC
 #     TESTS http_server_test.cc)       # one test program per folder: net_test
 #
-# Every header is compiled alone (target <name>_headers), so each stays self-contained.
+# Every header is self-contained: a source whose first include it is proves it, and the others are compiled alone
+# (target <name>_headers).
 function(atoll_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;DEPS;EXTERNAL;TESTS;TEST_DEPS")
 
@@ -15,19 +16,26 @@ function(atoll_library name)
   target_link_libraries(${name} PUBLIC atoll_flags ${arg_DEPS} ${arg_EXTERNAL})
   atoll_use_pch(${name})
 
-  if(arg_HEADERS)
-    set(checks)
-    foreach(header ${arg_HEADERS})
+  set(checks)
+  foreach(header ${arg_HEADERS})
+    cmake_path(GET CMAKE_CURRENT_SOURCE_DIR PARENT_PATH root)
+    if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${CMAKE_SOURCE_DIR}/src/")
+      set(root ${CMAKE_SOURCE_DIR}/src)
+    endif()
+    file(RELATIVE_PATH path ${root} ${CMAKE_CURRENT_SOURCE_DIR}/${header})
+    string(REGEX REPLACE "\\.h$" ".cc" source ${header})
+    set(first)
+    if(source IN_LIST arg_SOURCES)
+      file(STRINGS ${source} first REGEX "^#include" LIMIT_COUNT 1)
+    endif()
+    if(NOT first STREQUAL "#include \"${path}\"")
       string(MAKE_C_IDENTIFIER ${header} ident)
       set(check ${CMAKE_CURRENT_BINARY_DIR}/alone_${ident}.cc)
-      cmake_path(GET CMAKE_CURRENT_SOURCE_DIR PARENT_PATH root)
-      if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${CMAKE_SOURCE_DIR}/src/")
-        set(root ${CMAKE_SOURCE_DIR}/src)
-      endif()
-      file(RELATIVE_PATH path ${root} ${CMAKE_CURRENT_SOURCE_DIR}/${header})
       file(CONFIGURE OUTPUT ${check} CONTENT "#include \"${path}\"\n")
       list(APPEND checks ${check})
-    endforeach()
+    endif()
+  endforeach()
+  if(checks)
     add_library(${name}_headers OBJECT EXCLUDE_FROM_ALL ${checks})
     target_link_libraries(${name}_headers PRIVATE ${name})
     set_property(GLOBAL APPEND PROPERTY ATOLL_HEADER_CHECKS ${name}_headers)

@@ -6,7 +6,7 @@ usage: ./dev test [quick|full|soak [MINUTES]]
 
   quick    the house rules, unit tests and conformance in the dev build
   (none)   the release products; all tests, built with asan and ubsan, against them; a smoke of them
-           in a QEMU guest with another kernel; clang-tidy
+           in a QEMU guest with another kernel; clang-tidy, beside them
   full     also the long runs, all that is to be shown in guests, the unit tests under tsan, a minute
            of each fuzzer
   soak     the release products under mixed load for MINUTES (10 if none are given): no descriptor,
@@ -68,6 +68,7 @@ test_default() {
   build_step release "${PRODUCTS[@]}" "${TEST_PRODUCTS[@]}" || products=
   sdk_tools  # without them the suite sdk fails, and says so
   if build_step asan tests; then
+    start_tidy
     suite asan unit "$JOBS"
     for label in conformance security faults api e2e sdk package vm; do
       if [[ $products ]]; then
@@ -77,9 +78,8 @@ test_default() {
       fi
     done
   fi
-  if build_step tidy headers; then
-    count_step "clang-tidy" tidy
-  fi
+  [[ $TIDY_PID ]] || start_tidy
+  count_step "headers, clang-tidy" step "headers, clang-tidy" finish_tidy
 }
 
 test_full() {

@@ -1,12 +1,32 @@
 // `atoll completion`: what a shell loads to complete our command line, and the manual page.
 #include "base/text.h"
+#include "cli/client.h"
 #include "cli/completion_script.h"
+#include "cli/format.h"
+#include "cli/json_view.h"
 #include "cli/manual.h"
 #include "cli/output_pipe.h"
+#include "cli/sandbox_list.h"
 #include "cli/verbs.h"
 
 namespace atl::cli {
 namespace {
+
+// Names and ids, a line each. A shell that asks has no use for an error.
+std::string boxes(Context& context) {
+  std::string out;
+  const auto client = open_client(context);
+  if (!client) return out;
+  const auto sandboxes = fetch_sandboxes(**client);
+  if (!sandboxes) return out;
+  for (const json::Value& sandbox : *sandboxes) {
+    for (const std::string_view key : {"name", "id"}) {
+      const std::string word = single_line(text_at(sandbox, key));
+      if (!word.empty()) out += word + "\n";
+    }
+  }
+  return out;
+}
 
 Result<std::string> script_for(const std::string& what) {
   if (what == "bash") return bash_script(all_verbs());
@@ -18,6 +38,10 @@ Result<std::string> script_for(const std::string& what) {
 }
 
 Result<int> completion(Context& context) {
+  if (context.args.words()[0] == "boxes") {  // what the scripts ask
+    TRY_OK(print(boxes(context)));
+    return 0;
+  }
   TRY(const std::string script, script_for(context.args.words()[0]));
   TRY_OK(print(script));
   return 0;

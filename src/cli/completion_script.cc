@@ -2,6 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <set>
+
+#include "core/engine.h"
+#include "driver/capabilities.h"
+#include "json/describe.h"
+
 namespace atl::cli {
 namespace {
 
@@ -47,6 +53,62 @@ bool is_path(const Flag& flag) {
   return flag.value == "FILE" || flag.value == "DIR" || flag.value == "PATH";
 }
 
+// What a shell may offer in one place: these words, or what this command prints.
+struct Offer {
+  std::string words;
+  std::string_view command = {};
+
+  bool is_empty() const { return words.empty() && command.empty(); }
+};
+
+constexpr std::string_view kAskForBoxes = "atoll completion boxes 2>/dev/null";
+constexpr std::string_view kAskForDrivers = "atoll drivers -q 2>/dev/null";
+
+template <typename Enum>
+std::string words_of() {
+  std::string out;
+  for (const std::string_view word : json::detail::kEnumNames<Enum>) {
+    out += (out.empty() ? "" : " ") + std::string(word);
+  }
+  return out;
+}
+
+// A flag means the same wherever it is taken.
+Offer offer_for(const Flag& flag) {
+  if (flag.name == "driver") return {"", kAskForDrivers};
+  if (flag.name == "box") return {"", kAskForBoxes};
+  if (flag.name == "min-isolation") return {words_of<Isolation>()};
+  if (flag.name == "into") return {words_of<State>()};
+  if (flag.name == "role") return {"admin member viewer agent"};
+  return {};
+}
+
+// For the first word behind a verb.
+Offer offer_for(const Verb& verb) {
+  const std::string_view name = verb.grammar.verb;
+  if (name == "completion") return {"bash zsh fish man"};
+  if (name == "config") return {"check explain show migrate"};
+  if (name == "keys") return {"create list revoke"};
+  if (name == "doctor") return {"", kAskForDrivers};
+  if (takes_sandbox(verb)) return {"", kAskForBoxes};
+  return {};
+}
+
+bool takes_files(const Verb& verb) {
+  return verb.grammar.verb == "cp" || verb.grammar.verb == "config" ||
+         verb.grammar.tail == Tail::command;
+}
+
+// Every word may be a sandbox, not only the first.
+bool takes_sandboxes(const Verb& verb) {
+  return takes_sandbox(verb) && verb.grammar.tail == Tail::words;
+}
+
+std::string for_shell(const Offer& offer, std::string_view open, std::string_view close) {
+  return offer.command.empty() ? quoted(offer.words)
+                               : fmt::format("{}{}{}", open, offer.command, close);
+}
+
 std::string flag_words(const Verb& verb) {
   std::string out;
   for_each_flag(verb, [&](const Flag& flag) {
@@ -77,9 +139,13 @@ std::string bash_script(std::span<const Verb* const> verbs) {
   std::string out =
       "# bash completion for atoll; load it with: source <(atoll completion bash)\n"
       "_atoll() {\n"
-      "  local word=${COMP_WORDS[COMP_CWORD]} before= verb= flags= valued= boxes= i\n"
+      "  local word=${COMP_WORDS[COMP_CWORD]} before= verb= flags= valued= files= every= offer= i "
+      "seen=0\n"
+      "  local IFS=$' \\t\\n'\n"
       "  COMPREPLY=()\n"
       "  ((COMP_CWORD == 0)) || before=${COMP_WORDS[COMP_CWORD-1]}\n"
+      "  [[ $word != '=' ]] || word=\n"
+      "  [[ $before != '=' ]] || before=${COMP_WORDS[COMP_CWORD-2]}\n"
       "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
       "    case ${COMP_WORDS[i]} in\n"
       "      --url|--state|--config) ((i++)) ;;\n"
@@ -88,34 +154,72 @@ std::string bash_script(std::span<const Verb* const> verbs) {
       "    esac\n"
       "  done\n"
       "  case $verb in\n";
-  out +=
-      fmt::format("    '') COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n", names(verbs));
-  out += fmt::format("    help) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n",
+  out += fmt::format("    ''|help) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n",
                      names(verbs));
   for (const Verb* verb : verbs) {
-    out += fmt::format("    {}) flags='{}' valued='{}' boxes={} ;;\n", verb->grammar.verb,
-                       flag_words(*verb), with_values(*verb), takes_sandbox(*verb) ? "1" : "");
+    out += fmt::format("    {}) flags='{}' valued='{}' files={} every={} ;;\n", verb->grammar.verb,
+                       flag_words(*verb), with_values(*verb), takes_files(*verb) ? "1" : "",
+                       takes_sandboxes(*verb) ? "1" : "");
+  }
+  out +=
+      "  esac\n"
+      "  # How many words stand before this one, without flags and their values.\n"
+      "  for ((i++; i < COMP_CWORD; i++)); do\n"
+      "    if [[ ${COMP_WORDS[i]} == -- ]]; then seen=99\n"
+      "    elif [[ \"|$valued|\" == *\"|${COMP_WORDS[i]}|\"* ]]; then\n"
+      "      ((i++))\n"
+      "      [[ ${COMP_WORDS[i]} != '=' ]] || ((i++))\n"
+      "    elif [[ ${COMP_WORDS[i]} != -* ]]; then ((seen++)); fi\n"
+      "  done\n"
+      "  if [[ -n $valued && \"|$valued|\" == *\"|$before|\"* ]]; then\n"
+      "    case $before in\n";
+  std::set<std::string_view> told;
+  for (const Verb* verb : verbs) {
+    for_each_flag(*verb, [&](const Flag& flag) {
+      const Offer offer = offer_for(flag);
+      if (offer.is_empty() || !told.insert(flag.name).second) return;
+      out += fmt::format("      --{}) offer={} ;;\n", flag.name, for_shell(offer, "$(", ")"));
+    });
+  }
+  out +=
+      "      *) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
+      "    esac\n"
+      "  elif [[ $word == -* && $seen -lt 99 ]]; then\n"
+      "    offer=$flags\n"
+      "  elif ((seen == 0)) || [[ -n $every ]]; then\n"
+      "    case $verb in\n";
+  for (const Verb* verb : verbs) {
+    const Offer offer = offer_for(*verb);
+    if (offer.is_empty()) continue;
+    out += fmt::format("      {}) offer={} ;;\n", verb->grammar.verb, for_shell(offer, "$(", ")"));
   }
   return out +
-         "  esac\n"
-         "  local IFS=$' \\t\\n'\n"
-         "  if [[ -n $valued && \"|$valued|\" == *\"|$before|\"* ]]; then\n"
-         "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
-         "  elif [[ $word == -* ]]; then\n"
-         "    COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n"
-         "  elif [[ $verb == completion ]]; then\n"
-         "    COMPREPLY=($(compgen -W 'bash zsh fish man' -- \"$word\"))\n"
-         "  elif [[ $verb == config && $before == config ]]; then\n"
-         "    COMPREPLY=($(compgen -W 'check explain show migrate' -- \"$word\"))\n"
-         "  elif [[ -n $boxes ]]; then\n"
-         "    COMPREPLY=($(compgen -W \"$(atoll ps -q 2>/dev/null)\" -- \"$word\") $(compgen -f -- "
-         "\"$word\"))\n"
-         "  else\n"
+         "    esac\n"
+         "  fi\n"
+         "  COMPREPLY=($(compgen -W \"$offer\" -- \"$word\"))\n"
+         "  if [[ -z $offer || ( $verb == cp && ${#COMPREPLY[@]} == 0 ) ]] && [[ -n $files ]]; "
+         "then\n"
          "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
          "  fi\n"
          "}\n"
          "complete -o filenames -F _atoll atoll\n";
 }
+
+namespace {
+
+std::string zsh_action(const Offer& offer) {
+  if (offer.command == kAskForBoxes) return "_atoll_boxes";
+  if (offer.command == kAskForDrivers) return "_atoll_drivers";
+  return "(" + offer.words + ")";
+}
+
+std::string action_of(const Flag& flag) {
+  const Offer offer = offer_for(flag);
+  if (!offer.is_empty()) return zsh_action(offer);
+  return is_path(flag) ? "_files" : " ";
+}
+
+}  // namespace
 
 std::string zsh_script(std::span<const Verb* const> verbs) {
   std::string out =
@@ -123,8 +227,13 @@ std::string zsh_script(std::span<const Verb* const> verbs) {
       "# zsh completion for atoll; load it with: source <(atoll completion zsh)\n"
       "_atoll_boxes() {\n"
       "  local -a boxes\n"
-      "  boxes=(${(f)\"$(atoll ps -q 2>/dev/null)\"})\n"
+      "  boxes=(${(f)\"$(atoll completion boxes 2>/dev/null)\"})\n"
       "  compadd -a boxes\n"
+      "}\n"
+      "_atoll_drivers() {\n"
+      "  local -a drivers\n"
+      "  drivers=(${(f)\"$(atoll drivers -q 2>/dev/null)\"})\n"
+      "  compadd -a drivers\n"
       "}\n"
       "_atoll() {\n"
       "  local -a verbs\n"
@@ -150,7 +259,7 @@ std::string zsh_script(std::span<const Verb* const> verbs) {
     for_each_flag(*verb, [&](const Flag& flag) {
       std::string spec = fmt::format("[{}]", for_zsh(flag.help));
       const std::string value = for_zsh(flag.value);
-      if (needs_value(flag)) spec += fmt::format(":{}:{}", value, is_path(flag) ? "_files" : " ");
+      if (needs_value(flag)) spec += fmt::format(":{}:{}", value, action_of(flag));
       const std::string assigned = needs_value(flag) ? "=" : "";
       out += " \\\n        " + quoted(fmt::format("*--{}{}{}", flag.name, assigned, spec));
       if (flag.letter != 0) {
@@ -158,10 +267,10 @@ std::string zsh_script(std::span<const Verb* const> verbs) {
                quoted(fmt::format("*-{}{}{}", flag.letter, needs_value(flag) ? "+" : "", spec));
       }
     });
-    const bool is_script = verb->grammar.verb == "completion";
-    out += fmt::format(" \\\n        '*:: :{}' ;;\n", is_script              ? "(bash zsh fish man)"
-                                                      : takes_sandbox(*verb) ? "_atoll_boxes"
-                                                                             : "_files");
+    const Offer offer = offer_for(*verb);
+    const std::string first = offer.is_empty() ? "_files" : zsh_action(offer);
+    const std::string rest = takes_sandboxes(*verb) && !takes_files(*verb) ? first : "_files";
+    out += fmt::format(" \\\n        '1: :{}' '*:: :{}' ;;\n", first, rest);
   }
   return out +
          "  esac\n"
@@ -185,11 +294,15 @@ std::string fish_script(std::span<const Verb* const> verbs) {
       out += fmt::format("{} -l {}", here, flag.name);
       if (flag.letter != 0) out += fmt::format(" -s {}", flag.letter);
       if (needs_value(flag)) out += is_path(flag) ? " -r -F" : " -x";
+      if (const Offer offer = offer_for(flag); !offer.is_empty()) {
+        out += " -a " + for_shell(offer, "'(", ")'");
+      }
       out += fmt::format(" -d {}\n", quoted(flag.help));
     });
-    if (takes_sandbox(*verb)) out += here + " -a '(atoll ps -q 2>/dev/null)'\n";
-    if (verb->grammar.verb == "completion") out += here + " -a 'bash zsh fish man'\n";
-    if (verb->grammar.tail == Tail::command || verb->grammar.verb == "cp") out += here + " -F\n";
+    if (const Offer offer = offer_for(*verb); !offer.is_empty()) {
+      out += here + " -a " + for_shell(offer, "'(", ")'") + "\n";
+    }
+    if (takes_files(*verb)) out += here + " -F\n";
   }
   return out;
 }

@@ -8,8 +8,8 @@
 
 namespace atl::cli {
 
-// Scripts for a shell to load. Where a verb takes a sandbox they ask `atoll ps -q`, which is silent
-// when there is no daemon.
+// Scripts for a shell to load. Where a verb takes a sandbox they ask `atoll completion boxes`,
+// which is silent when there is no daemon; drivers they have from `atoll drivers -q`.
 std::string bash_script(std::span<const Verb* const> verbs);
 std::string zsh_script(std::span<const Verb* const> verbs);
 std::string fish_script(std::span<const Verb* const> verbs);

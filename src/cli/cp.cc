@@ -205,12 +205,14 @@ class Copier final {
         return download_file(here, entry.name, remote, entry.mode);
       case EntryKind::symlink:
         if (symlinkat(entry.link_target.c_str(), here, entry.name.c_str()) != 0) {
-          pass_over("the link", remote);
+          return os_error("making the link", to_printable(entry.name));
         }
         return {};
       case EntryKind::other:
-        pass_over("the special file", remote);
-        return {};
+        return Error(Code::invalid_argument,
+                     to_printable(remote) + " is neither a file nor a directory")
+            .with_hint("to read from a pipe or a device: atoll exec BOX -- cat " +
+                       to_printable(remote));
     }
     return {};
   }

@@ -20,7 +20,7 @@ class Completion(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.daemon = Daemon().start()
-        cls.box = cls.daemon.create(driver="native")
+        cls.box = cls.daemon.create(driver="native", name="harbour")
         cls.directory = tempfile.mkdtemp(prefix="atoll-completion-")
         os.symlink(os.path.abspath(ATOLL), os.path.join(cls.directory, "atoll"))
         for shell in ("bash", "zsh", "fish"):
@@ -53,10 +53,30 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("atoll", "--state", self.daemon.state, "exec", self.box[:8]), [self.box])
         self.assertIn("zsh", self.bash("atoll", "completion", ""))
 
+    def test_bash_offers_what_fits(self):
+        self.assertEqual(self.bash("atoll", "run", "--driver", "nat"), ["native"])
+        self.assertEqual(self.bash("atoll", "run", "--driver", "=", "nat"), ["native"])
+        self.assertEqual(self.bash("atoll", "run", "--driver", "="), self.bash("atoll", "run", "--driver", ""))
+        self.assertEqual(self.bash("atoll", "doctor", "chr"), ["chroot"])
+        self.assertEqual(self.bash("atoll", "run", "--min-isolation", "s"), ["sentry"])
+        self.assertEqual(self.bash("atoll", "keys", ""), ["create", "list", "revoke"])
+        self.assertEqual(self.bash("atoll", "keys", "create", "--role", "v"), ["viewer"])
+        self.assertEqual(self.bash("atoll", "events", "--into", "pa"), ["paused"])
+        self.assertEqual(self.bash("atoll", "config", "m"), ["migrate"])
+        self.assertEqual(self.bash("atoll", "exec", "-t", "--timeout", "5s", "har"), ["harbour"])
+        self.assertEqual(self.bash("atoll", "rm", "harbour", "har"), ["harbour"])
+        # Behind the sandbox comes a command.
+        self.assertEqual(self.bash("atoll", "exec", "harbour", "--", "fi"), ["fish"])
+        self.assertEqual(self.bash("atoll", "ps", ""), [])
+
     def test_fish(self):
         self.assertEqual(self.fish("atoll ev"), ["events"])
         self.assertIn("--driver", self.fish("atoll run --dr"))
         self.assertEqual(self.fish(f"atoll exec {self.box[:8]}"), [self.box])
+        self.assertEqual(self.fish("atoll rm harb"), ["harbour"])
+        self.assertEqual(self.fish("atoll run --driver nat"), ["native"])
+        self.assertEqual(self.fish("atoll run --min-isolation se"), ["sentry"])
+        self.assertEqual(self.fish("atoll keys cr"), ["create"])
 
     def test_zsh_takes_the_script(self):
         self.shell("zsh", "-f", "-n", f"{self.directory}/zsh")

@@ -67,6 +67,13 @@ class Copies(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertFalse((back / "tree").exists())
 
+    def test_a_pipe_in_the_sandbox_is_not_read(self):
+        self.daemon.exec(self.box, "mkfifo", "pipe")
+        done = self.cli("cp", f"{self.box}:pipe", self.here / "pipe")
+        self.assertEqual(done.returncode, 125, done)
+        self.assertIn(b"neither a file nor a directory", done.stderr)
+        self.assertFalse((self.here / "pipe").exists())
+
     def slowly(self, path):
         """Kills the daemon once a part of the file has come through, and starts it again."""
         wait_until(lambda: path.exists() and path.stat().st_size > LARGE // 10, "a part has come", 60)
