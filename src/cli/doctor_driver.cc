@@ -135,15 +135,7 @@ std::string to_json(const DriverReport& report) {
   }
   if (!report.driver.is_null()) object.member("driver", report.driver);
   if (flag_at(report.driver, "available") && !report.needs_root) {
-    api::ObjectWriter tryout(object.key("tryout"));
-    tryout.member("ok", report.tryout.ran);
-    if (report.tryout.ran) {
-      tryout.member("ms", report.tryout.ms);
-    } else {
-      tryout.member("trouble", report.tryout.trouble);
-      if (!report.tryout.hint.empty()) tryout.member("hint", report.tryout.hint);
-    }
-    tryout.close();
+    append_tryout(object.key("tryout"), report.tryout);
   }
   object.close();
   return out;

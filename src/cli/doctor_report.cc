@@ -69,6 +69,18 @@ std::string to_text(const DoctorReport& report, Paint paint, std::optional<size_
   return page.take();
 }
 
+void append_tryout(std::string& json, const Tryout& tryout) {
+  api::ObjectWriter object(json);
+  object.member("ok", tryout.ran);
+  if (tryout.ran) {
+    object.member("ms", tryout.ms);
+  } else {
+    object.member("trouble", tryout.trouble);
+    if (!tryout.hint.empty()) object.member("hint", tryout.hint);
+  }
+  object.close();
+}
+
 std::string to_json(const DoctorReport& report) {
   std::string out;
   api::ObjectWriter object(out);
@@ -87,15 +99,7 @@ std::string to_json(const DoctorReport& report) {
     object.null("default_driver");
   } else {
     object.member("default_driver", report.default_driver);
-    api::ObjectWriter tryout(object.key("tryout"));
-    tryout.member("ok", report.tryout.ran);
-    if (report.tryout.ran) {
-      tryout.member("ms", report.tryout.ms);
-    } else {
-      tryout.member("trouble", report.tryout.trouble);
-      if (!report.tryout.hint.empty()) tryout.member("hint", report.tryout.hint);
-    }
-    tryout.close();
+    append_tryout(object.key("tryout"), report.tryout);
   }
   object.close();
   return out;

@@ -19,6 +19,7 @@ struct Tryout {
   std::string trouble;
   std::string hint;
 };
+void append_tryout(std::string& json, const Tryout& tryout);
 
 struct DoctorReport {
   std::string version;

@@ -1,6 +1,5 @@
 #include "cli/driver_list.h"
 
-#include "api/object_writer.h"
 #include "cli/json_view.h"
 #include "cli/report.h"
 
@@ -54,25 +53,6 @@ Result<> settle_directories(const Context& context, Client& client, SandboxAsked
   if (!asked.here) return {};
   TRY(const auto offers, fetch_offers(client));
   return settle_here(context, asked, offers);
-}
-
-std::string to_json(const std::vector<DriverView>& drivers) {
-  std::string out = R"({"drivers":[)";
-  for (const DriverView& driver : drivers) {
-    if (out.back() != '[') out += ',';
-    api::ObjectWriter object(out);
-    object.member("name", driver.name);
-    object.member("summary", driver.summary);
-    object.member("available", driver.available);
-    if (driver.available) {
-      object.member("capabilities", driver.capabilities);
-    } else {
-      object.member("unavailable_because", driver.unavailable_because);
-      if (!driver.hint.empty()) object.member("hint", driver.hint);
-    }
-    object.close();
-  }
-  return out + "]}";
 }
 
 }  // namespace atl::cli

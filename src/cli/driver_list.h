@@ -20,7 +20,4 @@ Result<> settle_here(const Context& context, SandboxAsked& asked,
 // The same for a daemon, which takes directories of this host only over its own Unix socket.
 Result<> settle_directories(const Context& context, Client& client, SandboxAsked& asked);
 
-// As GET /v1/drivers tells it.
-std::string to_json(const std::vector<DriverView>& drivers);
-
 }  // namespace atl::cli

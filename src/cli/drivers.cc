@@ -1,4 +1,5 @@
 // `atoll drivers`: what can make sandboxes here, and what each does not protect.
+#include "api/v1/driver_wire.h"
 #include "cli/client.h"
 #include "cli/driver_list.h"
 #include "cli/format.h"
@@ -45,7 +46,7 @@ Result<std::string> fetch(Context& context) {
   if (!search.found) {
     TRY_OK(check_that_nobody_was_meant(search));
     TRY(const auto engine, context.program.open_engine());
-    return to_json(engine->drivers());
+    return api::v1::encode_drivers(engine->drivers());
   }
   TRY(const auto client, connect_client(context, *search.found));
   return client->get("/v1/drivers");

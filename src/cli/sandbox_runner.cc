@@ -1,7 +1,7 @@
 #include "cli/sandbox_runner.h"
 
+#include "api/v1/driver_wire.h"
 #include "cli/command.h"
-#include "cli/driver_list.h"
 #include "cli/json_view.h"
 #include "json/encode.h"
 
@@ -37,7 +37,7 @@ Result<json::Array> SandboxRunner::drivers() {
   if (client_) {
     TRY(text, client_->get("/v1/drivers"));
   } else {
-    text = to_json(engine_->drivers());
+    text = api::v1::encode_drivers(engine_->drivers());
   }
   TRY(const auto answer, parse_answer(text));
   return list_at(answer, "drivers");

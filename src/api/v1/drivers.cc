@@ -1,5 +1,6 @@
 // GET /v1/drivers: what can make sandboxes here, and what each can do.
 #include "api/object_writer.h"
+#include "api/v1/driver_wire.h"
 #include "api/v1/handlers.h"
 
 namespace atl::api::v1 {
@@ -21,17 +22,17 @@ void append_driver(std::string& out, const DriverView& driver) {
 
 }  // namespace
 
-Task<> list_drivers(Call& call) {
-  std::string json;
-  ObjectWriter object(json);
-  object.key("drivers") += '[';
-  for (const auto& driver : call.engine().drivers()) {
+std::string encode_drivers(const std::vector<DriverView>& drivers) {
+  std::string json = R"({"drivers":[)";
+  for (const DriverView& driver : drivers) {
     if (json.back() != '[') json += ',';
     append_driver(json, driver);
   }
-  json += ']';
-  object.close();
-  co_return co_await call.answer(200, std::move(json));
+  return json + "]}";
+}
+
+Task<> list_drivers(Call& call) {
+  co_return co_await call.answer(200, encode_drivers(call.engine().drivers()));
 }
 
 }  // namespace atl::api::v1
