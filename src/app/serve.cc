@@ -1,5 +1,6 @@
 #include "app/serve.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -32,6 +33,13 @@ void raise_descriptor_limit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Large blocks come from the system and go back to it. Left alone, the allocator learns to keep ever
+// larger ones, and the heap of a daemon that lives for months fills with holes.
+void give_large_blocks_back() {
+  mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+  mallopt(M_TRIM_THRESHOLD, 256 * 1024);
 }
 
 void ignore_signal(int number) {
@@ -157,6 +165,7 @@ Result<> serve(cli::ServeOptions options) {
   ignore_signal(SIGPIPE);
   ignore_signal(SIGHUP);
   raise_descriptor_limit();
+  give_large_blocks_back();
   TRY(ListenAddress listen, parse_listen(options.listen));
   OtlpTarget otlp{std::move(options.otlp_url), std::move(options.otlp_headers)};
   TRY_OK(check_otlp_target(otlp));
