@@ -45,6 +45,15 @@ Error unknown_flag(const Grammar& grammar, std::string_view written) {
   return usage_error(std::move(message), grammar.verb);
 }
 
+// "[FLAGS] BOX…" says that every word is a sandbox, "[FLAGS] BOX PATTERN [PATH]" that the first is.
+bool names_sandbox(const Grammar& grammar, size_t word) {
+  const size_t box = grammar.usage.find("BOX");
+  if (box == std::string_view::npos) return false;
+  const std::string_view behind = grammar.usage.substr(box + 3);
+  if (behind.starts_with(':')) return false;  // BOX:PATH is one word with two parts
+  return word == 0 || behind.starts_with("…");
+}
+
 }  // namespace
 
 Error usage_error(std::string message, std::string_view verb) {
@@ -155,6 +164,11 @@ Result<Args> Args::parse(const Grammar& grammar, std::span<const std::string> ar
     return usage_error(
         fmt::format("something is missing: atoll {} {}", grammar.verb, grammar.usage),
         grammar.verb);
+  }
+  for (size_t i = 0; i < args.words_.size(); ++i) {
+    if (!args.words_[i].empty() || !names_sandbox(grammar, i)) continue;
+    return usage_error("the name of the sandbox is empty")
+        .with_hint("is a variable of your script not set? atoll ps lists the sandboxes");
   }
   return args;
 }

@@ -55,6 +55,22 @@ TEST(Args, FlagsMayStandBetweenTheSandboxAndTheCommand) {
   EXPECT_THAT(args->command(), ElementsAre("cat"));
 }
 
+TEST(Args, ASandboxWithoutANameIsSaidToBeSo) {
+  const auto parse = [](std::string_view usage, std::vector<std::string> words) {
+    return Args::parse(
+        {.verb = "x", .usage = usage, .flags = {kFlags}, .least_words = 1, .most_words = 3}, words);
+  };
+
+  for (const auto& refused : {parse("[FLAGS] BOX", {""}), parse("[FLAGS] [BOX…]", {"a", ""}),
+                              parse("[FLAGS] BOX PATTERN [PATH]", {"", "p"})}) {
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(is_usage_error(refused.error()));
+    EXPECT_EQ(refused.error().message(), "the name of the sandbox is empty");
+  }
+  EXPECT_TRUE(parse("[FLAGS] BOX PATTERN [PATH]", {"a", "", "p"}));
+  EXPECT_TRUE(parse("[FLAGS] PATH BOX:PATH | BOX:PATH PATH", {"", "a:b"}));
+}
+
 TEST(Args, TakesValuesInEveryUsualForm) {
   const auto args = parse_command({"-eA=1", "-e", "B=2", "-e=C=3", "--env=D=4", "--env", "E=5"});
 

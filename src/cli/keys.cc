@@ -102,6 +102,9 @@ Result<int> revoke(Context& context) {
   TRY_OK(allow_flags_of_create(context.args, "revoke"));
   const auto& words = context.args.words();
   if (words.size() < 2) return usage_error("keys revoke: name the ids of keys", "keys");
+  for (const std::string& word : words) {
+    if (word.empty()) return usage_error("keys revoke: an id is empty", "keys");
+  }
   TRY(const auto client, open_client(context));
   for (size_t i = 1; i < words.size(); ++i) {
     TRY_OK(client->remove("/v1/keys/" + net::percent_encode(words[i])));

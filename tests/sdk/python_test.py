@@ -451,6 +451,11 @@ class Daemons(Live):
 class Faults(Live):
     """What goes wrong between a client and a daemon."""
 
+    def test_a_sandbox_without_a_name_is_not_asked_for(self):
+        with self.assertRaises(atoll.InvalidArgumentError) as raised:
+            atoll.Sandbox.connect("", client=self.client)
+        self.assertEqual((raised.exception.detail, raised.exception.stage), ("the sandbox's id or name is empty", "client"))
+
     def test_errors_have_a_class_for_each_family(self):
         box = self.box()
         cases = [

@@ -70,6 +70,19 @@ test("a run is code or a command", async () => {
   await fails(client.run("1", { command: "true" }), TypeError);
 });
 
+test("an option that nobody knows is not passed over", async () => {
+  const { message } = await fails(client.run("1", { timeout: 5 }), TypeError);
+  assert.match(message, /no option timeout .*timeoutMs/);
+  await fails(client.stream("1", { memory_mb: 5 }), TypeError);
+  await fails(client.runMany(["true"], { retry: 5 }), TypeError);
+  assert.equal((await client.run("print(1)", { memory: undefined })).stdout, "1\n");
+});
+
+test("a sandbox without a name is not asked for", async () => {
+  const error = await fails(Sandbox.connect("", { client }), atoll.InvalidArgumentError);
+  assert.deepEqual([error.message, error.code], ["the sandbox's id or name is empty", "invalid_argument"]);
+});
+
 test("output of a run comes as it is written", async () => {
   const stream = await client.stream(undefined, { command: "echo one; cat", stdinOpen: true });
   const first = (await stream.next()).value;

@@ -24,6 +24,15 @@ Code code_from(std::string_view name, int status) {
   return Code::internal;
 }
 
+// Without a name sandbox_path makes the path of something else.
+Result<> check_target(std::string_view target) {
+  constexpr std::string_view kSandboxes = "/v1/sandboxes/";
+  if (!target.starts_with(kSandboxes)) return {};
+  target.remove_prefix(kSandboxes.size());
+  if (!target.empty() && target[0] != '/' && target[0] != '?') return {};
+  return Error(Code::invalid_argument, "the sandbox's id or name is empty");
+}
+
 }  // namespace
 
 std::string sandbox_path(std::string_view id, std::string_view rest) {
@@ -113,6 +122,7 @@ Error Connection::to_error(int status, std::string_view body) {
 Task<std::unique_ptr<net::ClientCall>> Connection::begin(net::ClientRequest request,
                                                          net::RequestBody body) {
   request_id_->clear();
+  CO_TRY_OK(check_target(request.target));
   auto call = co_await http_->open(endpoint_, std::move(request), body);
   if (!call) co_return unreachable(std::move(call).error());
   co_return std::move(call);
@@ -129,6 +139,7 @@ Task<> Connection::expect_success(net::ClientCall& call) {
 
 Task<std::string> Connection::exchange(net::ClientRequest request) {
   request_id_->clear();
+  CO_TRY_OK(check_target(request.target));
   auto response = co_await http_->send(endpoint_, std::move(request));
   if (!response) co_return unreachable(std::move(response).error());
   if (response->status >= 400) co_return to_error(response->status, response->body);

@@ -69,6 +69,17 @@ TEST(Connection, AMissingKeyIsExplainedToPeople) {
   EXPECT_THAT(refused.error().hint(), HasSubstr("ATOLL_API_KEY"));
 }
 
+TEST(Connection, ASandboxWithoutANameIsNotAskedFor) {
+  ScriptedServer server({});
+
+  for (const std::string& target : {sandbox_path(""), sandbox_path("", "/exec?x=1")}) {
+    const auto refused = server.run(server.connection->post(target, "{}"));
+    ASSERT_FALSE(refused) << target;
+    EXPECT_EQ(refused.error().code(), Code::invalid_argument);
+    EXPECT_EQ(refused.error().message(), "the sandbox's id or name is empty");
+  }
+}
+
 TEST(Connection, WhatIsNoUrlIsSaidBeforeAnybodyIsCalled) {
   asio::io_context loop;
   std::string request_id;

@@ -49,6 +49,9 @@ export interface RunOptions extends CommandOptions {
   sandbox?: CreateSandbox;
 }
 
+const RUN_OPTIONS = ["language", "command", "files", "requirements", "sandbox"];
+const BATCH_OPTIONS = ["sandbox", "concurrency", "attempts", "retryFailures"];
+
 /**
  * Finds the daemon as the command line does: by what is named here, by ATOLL_URL and ATOLL_API_KEY, or by the socket in the
  * state directory. Connections are kept and used again, and do not keep the program from ending.
@@ -94,7 +97,7 @@ export class Client {
 
   /** The same, with its output as it comes. */
   async stream(code: string | undefined, options: RunOptions & { stdinOpen?: boolean } = {}): Promise<CommandStream> {
-    const body = runBody(code, options);
+    const body = runBody(code, options, [...RUN_OPTIONS, "stdinOpen"]);
     if (options.stdinOpen) body.exec.stdin_open = true;
     const answer = await this.transport.open("run", { body, header: { Accept: FRAMES }, ...waitFor(options) });
     return CommandStream.begin(this.transport, answer);
@@ -111,7 +114,7 @@ export class Client {
     } & CommandOptions = {},
   ): Promise<Batch> {
     const { sandbox, concurrency, attempts, retryFailures: retry_failures, signal } = options;
-    const runs = commands.map((command) => execOf(command, options));
+    const runs = commands.map((command) => execOf(command, options, BATCH_OPTIONS));
     const body = { runs, sandbox, concurrency, attempts, retry_failures };
     return new Batch(await this.transport.open("runBatch", { body, header: LINES, signal, timeoutMs: Infinity }));
   }
@@ -169,7 +172,7 @@ export class Client {
   }
 }
 
-function runBody(code: string | undefined, options: RunOptions) {
+function runBody(code: string | undefined, options: RunOptions, known = RUN_OPTIONS) {
   const { language, command, requirements, sandbox } = options;
   if ((code === undefined) === (command === undefined)) throw new TypeError("a run has either code, or a command");
   const files: Record<string, string> = {};
@@ -178,7 +181,7 @@ function runBody(code: string | undefined, options: RunOptions) {
     if (typeof data === "string") files[path] = data;
     else files_b64[path] = Buffer.from(data).toString("base64");
   }
-  return { code, language, files, files_b64, requirements, sandbox, exec: execOf(command, options) };
+  return { code, language, files, files_b64, requirements, sandbox, exec: execOf(command, options, known) };
 }
 
 /** Keys of the daemon, for administrators. */

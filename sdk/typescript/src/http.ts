@@ -7,7 +7,15 @@ import { basename, dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-import { AtollError, ConnectionLostError, InternalError, TooLargeError, UnavailableError, fromAnswer } from "./errors.js";
+import {
+  AtollError,
+  ConnectionLostError,
+  InternalError,
+  InvalidArgumentError,
+  TooLargeError,
+  UnavailableError,
+  fromAnswer,
+} from "./errors.js";
 import { operations, type Operations } from "./operations.js";
 import { Patience, sleep, type Waiting } from "./patience.js";
 import { describeTarget, type Target } from "./target.js";
@@ -53,7 +61,13 @@ export function targetOf(
   query: Record<string, unknown> = {},
 ): string {
   const filled = operations[operation].path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    return encodeURIComponent(spell(path[name]));
+    const value = spell(path[name]);
+    // Without it the path would be that of something else.
+    if (value === "") {
+      const what = name === "id" ? "the sandbox's id or name" : `the ${name}`;
+      throw new InvalidArgumentError(`${what} is empty`, { code: "invalid_argument", stage: "client" });
+    }
+    return encodeURIComponent(value);
   });
   const pairs = Object.entries(query).flatMap(([name, value]) => {
     if (value === undefined || value === null) return [];

@@ -671,7 +671,7 @@ export interface Run {
    * names. The sandbox must have its program.
    */
   language?: string;
-  /** As in CreateSandbox. */
+  /** As in CreateSandbox; `code` takes the place of one. */
   files?: Record<string, string>;
   /** As in CreateSandbox. */
   files_b64?: Record<string, string>;

@@ -29,8 +29,33 @@ export interface CommandOptions extends Waiting {
   warm?: boolean;
 }
 
-/** What the API takes. `timeoutMs` is the command's: it is killed then, with everything that it started. */
-export function execOf(command: Command | undefined, options: CommandOptions): Exec {
+const COMMAND_OPTIONS = [
+  "env",
+  "cwd",
+  "user",
+  "stdin",
+  "cpuTimeMs",
+  "outputLimit",
+  "maxOutputBytes",
+  "warm",
+  "timeoutMs",
+  "signal",
+];
+
+/** JavaScript has no compiler that would notice `timeout` instead of `timeoutMs`, and a limit that is lost is dangerous. */
+function refuseUnknown(options: object, known: readonly string[]): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || known.includes(name)) continue;
+    throw new TypeError(`there is no option ${name} here; there are ${known.join(", ")}`);
+  }
+}
+
+/**
+ * What the API takes. `timeoutMs` is the command's: it is killed then, with everything that it started. `more` are the
+ * options that the caller takes itself.
+ */
+export function execOf(command: Command | undefined, options: CommandOptions, more: readonly string[] = []): Exec {
+  refuseUnknown(options, [...COMMAND_OPTIONS, ...more]);
   const timeout = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   if (!(timeout > 0)) throw new RangeError(`timeoutMs: ${timeout} is no time for a command; Infinity is no limit`);
   const { stdin } = options;

@@ -34,6 +34,10 @@ export interface TerminalOptions extends ExecOptions {
   cols?: number;
 }
 
+const EXEC_OPTIONS = ["onDisconnect"];
+const STREAM_OPTIONS = [...EXEC_OPTIONS, "stdinOpen"];
+const TERMINAL_OPTIONS = [...EXEC_OPTIONS, "rows", "cols"];
+
 /** Made with Sandbox.create(), found again with Sandbox.connect(). With `await using` it is destroyed at the end. */
 export class Sandbox {
   readonly files: Files;
@@ -99,7 +103,7 @@ export class Sandbox {
    */
   async exec(command: Command, options: ExecOptions = {}): Promise<Result> {
     const query = { on_disconnect: options.onDisconnect ?? "kill" };
-    return new Result(await this.call("exec", waitFor(options), execOf(command, options), query));
+    return new Result(await this.call("exec", waitFor(options), execOf(command, options, EXEC_OPTIONS), query));
   }
 
   /** The same, with its output as it comes. A command that writes faster than you read waits for you. */
@@ -108,7 +112,7 @@ export class Sandbox {
       path: { id: this.id },
       query: { on_disconnect: options.onDisconnect ?? "kill" },
       header: { Accept: FRAMES },
-      body: { ...execOf(command, options), ...(options.stdinOpen ? { stdin_open: true } : {}) },
+      body: { ...execOf(command, options, STREAM_OPTIONS), ...(options.stdinOpen ? { stdin_open: true } : {}) },
       ...waitFor(options),
     });
     return CommandStream.begin(this.client.transport, answer);
@@ -124,7 +128,7 @@ export class Sandbox {
   /** A command at a terminal. */
   pty(command: Command = ["/bin/sh"], options: TerminalOptions = {}): Promise<Terminal> {
     const { rows = 24, cols = 80, onDisconnect = "kill", signal } = options;
-    const exec = { ...execOf(command, { timeoutMs: Infinity, ...options }), tty: { rows, cols } };
+    const exec = { ...execOf(command, { timeoutMs: Infinity, ...options }, TERMINAL_OPTIONS), tty: { rows, cols } };
     const question = { path: { id: this.id }, query: { on_disconnect: onDisconnect }, signal };
     return openTerminal(this.client.transport, "execSocket", question, exec);
   }

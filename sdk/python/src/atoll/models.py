@@ -577,7 +577,7 @@ class Run(TypedDict, total=False):
     # Of `code`: python, javascript, bash, sh, perl, ruby, php, lua or r, by these and other common names. The
     # sandbox must have its program.
     language: str
-    # As in CreateSandbox.
+    # As in CreateSandbox; `code` takes the place of one.
     files: Dict[str, str]
     # As in CreateSandbox.
     files_b64: Dict[str, str]
