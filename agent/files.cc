@@ -6,6 +6,7 @@
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,10 @@ namespace {
 constexpr size_t kLongestPath = 4096;
 constexpr size_t kMostOpenFiles = 64;
 constexpr size_t kLongestUpload = 64;
+constexpr std::string_view kPartial = ".atoll-partial-";
+// Nobody comes back to an upload after so long.
+constexpr time_t kForgotten = 24 * 3600;
+constexpr size_t kMostLookedAt = 10'000;
 constexpr size_t kLongestListing = guest::kLargestBody - 64 * 1024;
 
 // The kernel's word for "this path leads out of the directory" is EXDEV; ours says what happened.
@@ -32,6 +37,26 @@ Error explain(Error error, std::string_view path) {
     return Error(Code::permission_denied, "'" + shown + "' leads out of the workspace", EXDEV);
   }
   return std::move(error).with("'" + shown + "'");
+}
+
+// Parts of uploads to this directory that nobody has written to for long. What cannot be looked at
+// or removed stays, as it would without this.
+void remove_forgotten(int directory) {
+  auto again = os::open_at(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (!again) return;
+  const std::unique_ptr<DIR, decltype(&closedir)> listing(fdopendir(again->get()), &closedir);
+  if (listing == nullptr) return;
+  static_cast<void>(again->release());
+  const time_t now = time(nullptr);
+  for (size_t seen = 0; seen < kMostLookedAt; ++seen) {
+    const dirent* entry = readdir(listing.get());
+    if (entry == nullptr) return;
+    if (!std::string_view(entry->d_name).starts_with(kPartial)) continue;
+    struct stat info{};
+    const bool is_ours = fstatat(directory, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                         S_ISREG(info.st_mode) && info.st_nlink == 1;
+    if (is_ours && now - info.st_mtime > kForgotten) unlinkat(directory, entry->d_name, 0);
+  }
 }
 
 // What /proc says about "self" would be said about the agent.
@@ -417,11 +442,12 @@ Result<guest::OpenedFile> FileService::resume_write(const guest::ResumeWrite& re
                  EISDIR);
   }
   Upload upload{std::move(parent->directory),
-                ".atoll-partial-" + request.upload,
+                std::string(kPartial) + request.upload,
                 parent->name,
                 request.file.path,
                 true,
                 request.file.mode};
+  if (!request.look && request.offset == 0) remove_forgotten(upload.parent.get());
   const int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | (request.look ? 0 : O_CREAT);
   auto fd = os::open_at(upload.parent.get(), upload.temporary, flags, 0600);
   if (!fd && request.look && fd.error().os_errno() == ENOENT) return guest::OpenedFile{};

@@ -90,6 +90,39 @@ TEST_F(FilesTest, AnUploadThatIsNotCommittedLeavesNothing) {
   EXPECT_TRUE(files_->list("", 100).value().empty());
 }
 
+TEST_F(FilesTest, ANewUploadRemovesPartsThatNobodyHasCaredForInADay) {
+  const auto begin = [&](const std::string& upload) {
+    guest::ResumeWrite request;
+    request.file.path = "big";
+    request.upload = upload;
+    const auto opened = files_->resume_write(request);
+    ASSERT_TRUE(opened) << opened.error().message();
+    ASSERT_TRUE(files_->write({opened->handle, "part"}));
+    files_->close(opened->handle);
+  };
+  const auto exists = [&](const std::string& name) {
+    return faccessat(directory_.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+  };
+  const auto age = [&](const std::string& name, time_t seconds) {
+    const timespec then{time(nullptr) - seconds, 0};
+    const timespec both[] = {then, then};
+    ASSERT_EQ(utimensat(directory_.get(), name.c_str(), both, AT_SYMLINK_NOFOLLOW), 0);
+  };
+  begin("old");
+  begin("young");
+  ASSERT_TRUE(put("kept", "x"));
+  age(".atoll-partial-old", 25 * 3600);
+  age(".atoll-partial-young", 23 * 3600);
+  age("kept", 25 * 3600);
+
+  begin("new");
+
+  EXPECT_FALSE(exists(".atoll-partial-old"));
+  EXPECT_TRUE(exists(".atoll-partial-young"));
+  EXPECT_TRUE(exists(".atoll-partial-new"));
+  EXPECT_TRUE(exists("kept"));
+}
+
 TEST_F(FilesTest, AFifoCannotHoldTheAgent) {
   ASSERT_EQ(mkfifoat(directory_.get(), "pipe", 0600), 0);
 

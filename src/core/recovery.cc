@@ -9,6 +9,9 @@ namespace {
 
 using store::IntentState;
 
+// Of a run nobody knows how far it came.
+constexpr std::string_view kCutOff = "was cut off when Atoll was interrupted";
+
 bool is_creation(std::optional<Op> op) {
   return op == Op::create || op == Op::fork || op == Op::run;
 }
@@ -106,6 +109,9 @@ Task<> Recovery::settle_present(RecordPtr record, std::optional<Op> op) {
   if (op == Op::destroy) {
     co_return co_await end(record, State::destroyed, IntentState::done, "was destroyed");
   }
+  if (op == Op::run) {
+    co_return co_await end(record, State::destroyed, IntentState::undone, std::string(kCutOff));
+  }
   if (is_creation(op)) {
     co_return co_await end(record, State::destroyed, IntentState::undone,
                            "was undone after a restart");
@@ -160,7 +166,10 @@ Task<> Recovery::carry_on(RecordPtr record, std::optional<Op> op) {
 }
 
 Task<> Recovery::settle_absent(RecordPtr record, std::optional<Op> op) {
-  if (is_creation(op) || record->lifecycle == Lifecycle::ephemeral) {
+  if (op == Op::run || record->lifecycle == Lifecycle::ephemeral) {
+    co_return co_await end(record, State::failed, IntentState::undone, std::string(kCutOff));
+  }
+  if (is_creation(op)) {
     co_return co_await end(record, State::failed, IntentState::undone,
                            "was not made before Atoll was interrupted");
   }

@@ -317,6 +317,25 @@ TEST_F(RecoveryTest, WhatARunLeftIsDestroyed) {
   EXPECT_THAT(world_.engine().list({}, {})->sandboxes, IsEmpty());
 }
 
+TEST_F(RecoveryTest, ARunThatRanIsNotSaidToHaveNeverBegun) {
+  for (const bool is_lost : {false, true}) {
+    ExecRequest exec;
+    exec.argv = {"sleep"};
+    const auto result = world_.begin(world_.engine().run({}, {}, std::move(exec), "", 100));
+    world_.wait_until([&] { return !world_.run(world_.store().load())->pending.empty(); });
+    const std::string id = world_.host().ids().front();
+    world_.crash();
+    if (is_lost) world_.host().lose(id);
+
+    world_.start();
+
+    EXPECT_FALSE(result.done());
+    const auto row = world_.run(world_.store().find_sandbox(id)).value();
+    ASSERT_TRUE(row) << is_lost;
+    EXPECT_EQ(row->failure, "was cut off when Atoll was interrupted") << is_lost;
+  }
+}
+
 TEST_F(RecoveryTest, ARowThatNobodyCanReadIsLeftAloneWithItsSandbox) {
   const auto id = world_.create()->id;
   auto row = *world_.run(world_.store().find_sandbox(id)).value();

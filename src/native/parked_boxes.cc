@@ -93,16 +93,31 @@ void ParkedBoxes::refill() {
     const size_t enough = is_quiet_ ? shelf.wanted : (shelf.wanted + 1) / 2;
     if (shelf.ready.size() >= enough) continue;
     making_ = make_sandbox_id();
-    spawn(executor_, make_one(shelf.request), [self = shared_from_this()](Result<> made) {
-      self->making_.clear();
-      if (!made) {
-        self->not_before_ = self->clock_.boot() + kAfterFailure;
-        telemetry::log_warn("no sandbox could be made ahead", {{"why", made.error().message()}});
-      }
-      self->refill();
-    });
+    spawn(executor_, make_one(shelf.request),
+          [self = shared_from_this(), request = shelf.request](const Result<>& made) {
+            self->on_made(request, made);
+          });
     return;
   }
+}
+
+void ParkedBoxes::on_made(const BoxRequest& request, const Result<>& made) {
+  const std::string id = std::exchange(making_, "");
+  if (made) {
+    trouble_.clear();
+  } else if (made.error().code() == Code::invalid_argument) {
+    // Nobody can have such a sandbox, and whoever asked has been told.
+    std::erase_if(shelves_, [&](const Shelf& shelf) { return shelf.request == request; });
+  } else {
+    not_before_ = clock_.boot() + kAfterFailure;
+    std::string trouble = made.error().message();
+    if (const size_t at = trouble.find(id); at != std::string::npos) trouble.erase(at, id.size());
+    if (trouble != trouble_) {
+      telemetry::log_warn("no sandbox could be made ahead", {{"why", made.error().message()}});
+    }
+    trouble_ = std::move(trouble);
+  }
+  refill();
 }
 
 void ParkedBoxes::await_pause() {

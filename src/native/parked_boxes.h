@@ -89,6 +89,7 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
   Shelf* find(const BoxRequest& request);
   Shelf* find_or_add(const BoxRequest& request);
   void await_pause();
+  void on_made(const BoxRequest& request, const Result<>& made);
   Task<> make_one(BoxRequest request);
 
   asio::any_io_executor executor_;
@@ -99,6 +100,7 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
   std::map<std::string, Reserved> reserved_;
   std::string making_;    // the id of the next one; "" = none is being made
   Micros not_before_{0};  // after a failure
+  std::string trouble_;   // why the last one could not be made, which is told once
   bool is_quiet_ = true;
   Delay pause_;
   uint64_t hits_ = 0, misses_ = 0;

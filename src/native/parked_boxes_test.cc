@@ -19,10 +19,14 @@ class ParkedBoxesTest : public testing::Test {
 
   void make(size_t most) {
     parked_ = ParkedBoxes::create(loop_.get_executor(), clock_, most,
-                                  [this](std::string id, BoxRequest) { return make_box(id); });
+                                  [this](std::string id, BoxRequest request) {
+                                    return make_box(std::move(id), std::move(request));
+                                  });
   }
 
-  Task<std::unique_ptr<Sandbox>> make_box(std::string id) {
+  Task<std::unique_ptr<Sandbox>> make_box(std::string id, BoxRequest request) {
+    ++tries_;
+    if (request.memory_bytes == 1) co_return Error(Code::invalid_argument, "too little memory");
     if (is_broken_) co_return Error(Code::unavailable, "out of order");
     SandboxSpec spec;
     spec.id = std::move(id);
@@ -51,6 +55,7 @@ class ParkedBoxesTest : public testing::Test {
   std::shared_ptr<FakeHost> host_ = FakeHost::make();
   std::unique_ptr<Driver> driver_ = make_fake_driver(host_);
   bool is_broken_ = false;
+  int tries_ = 0;
   std::shared_ptr<ParkedBoxes> parked_;
 };
 
@@ -174,6 +179,23 @@ TEST_F(ParkedBoxesTest, AFailureIsNotRepeatedAtOnce) {
   EXPECT_EQ(parked_->counts().parked, 0u);
   clock_.advance(std::chrono::seconds(6));
   parked_->refill();
+  settle();
+  EXPECT_EQ(parked_->counts().parked, ParkedBoxes::kFirst);
+}
+
+TEST_F(ParkedBoxesTest, AKindThatNobodyCanHaveIsTriedOnceAndHoldsUpNoOther) {
+  BoxRequest tiny;
+  tiny.memory_bytes = 1;
+
+  EXPECT_FALSE(create(tiny));
+  settle();
+  EXPECT_EQ(tries_, 1);
+  clock_.advance(std::chrono::seconds(10));
+  parked_->refill();
+  settle();
+
+  EXPECT_EQ(tries_, 1);
+  parked_->expect({});
   settle();
   EXPECT_EQ(parked_->counts().parked, ParkedBoxes::kFirst);
 }
