@@ -32,11 +32,12 @@ class Atoll final : public cli::Program {
 };
 
 // Whoever starts us may have closed one of these. The next descriptor that is opened would take its
-// place, and go into a sandbox as its stdin or stdout.
+// place, and go into a sandbox as its stdin or stdout. A stdout that cannot be written to says so
+// when something is to be written: output must not be lost in silence.
 bool open_missing_stdio() {
   for (int number = 0; number < 3; ++number) {
     if (fcntl(number, F_GETFD) >= 0) continue;
-    if (open("/dev/null", number == 0 ? O_RDONLY : O_WRONLY) != number) return false;
+    if (open("/dev/null", number == 2 ? O_WRONLY : O_RDONLY) != number) return false;
   }
   return true;
 }

@@ -18,8 +18,8 @@ namespace {
 
 using native::HostCheck;
 
-// Of checks that belong to one kind or another; every other check is about this kernel, which all
-// kinds run on that are not somewhere else.
+// Of checks that belong to one kind or another; every other check is about this host, which all of
+// our own run on.
 struct Needs {
   std::string_view check;
   std::array<std::string_view, 5> kinds;
@@ -34,6 +34,16 @@ constexpr Needs kNeeds[] = {
     {"kvm", {"firecracker", "qemu", "cloud_hypervisor", "kata"}},
     {"firecracker", {"firecracker"}},
     {"qemu", {"qemu", "kata"}},
+    {"cgroups", {"native", "rootless"}},
+    {"overlay", {"native", "rootless"}},
+    {"owner_mapping", {"native", "rootless"}},
+    {"storage_pool", {"native", "rootless"}},
+    {"atoll-pool", {"native", "rootless"}},
+    {"user_namespaces", {"native", "rootless", "chroot"}},
+    {"security_modules", {"native", "rootless", "subprocess", "chroot"}},
+    {"landlock", {"native", "rootless", "subprocess", "chroot"}},
+    {"seccomp", {"native", "rootless", "subprocess", "chroot"}},
+    {"file_watches", {"native", "rootless", "local"}},  // the others have no inotify
 };
 // What our own sandboxes are made of.
 constexpr std::string_view kOwn[] = {"native", "rootless", "subprocess", "local", "chroot"};

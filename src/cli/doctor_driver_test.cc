@@ -47,6 +47,22 @@ TEST(DoctorDriver, EachNeedsItsOwnPartsOfTheHost) {
   EXPECT_THAT(names_of(checks_for("e2b", host())), ElementsAre());
 }
 
+TEST(DoctorDriver, NoneOfOurOwnListsWhatItDoesWithout) {
+  std::vector<HostCheck> all;
+  for (const char* name : {"kernel", "cgroups", "user_namespaces", "landlock", "overlay",
+                           "storage_pool", "file_watches", "atoll-agent", "atoll-pool"}) {
+    all.push_back({name, Verdict::ok, Need::required, "", "", ""});
+  }
+
+  EXPECT_THAT(names_of(checks_for("native", all)), testing::SizeIs(all.size()));
+  EXPECT_THAT(names_of(checks_for("chroot", all)),
+              ElementsAre("kernel", "user_namespaces", "landlock", "atoll-agent"));
+  EXPECT_THAT(names_of(checks_for("subprocess", all)),
+              ElementsAre("kernel", "landlock", "atoll-agent"));
+  EXPECT_THAT(names_of(checks_for("local", all)),
+              ElementsAre("kernel", "file_watches", "atoll-agent"));
+}
+
 TEST(DoctorDriver, OneThatIsNotBuiltSaysSoAndWhatTheHostLacks) {
   DriverReport report{.version = "1", .user = "root", .name = "docker"};
   report.level = "container";

@@ -27,7 +27,8 @@ Result<> wait_until_gone(const std::string& socket) {
   const auto give_up = std::chrono::steady_clock::now() + kPatience;
   while (flock(lock->get(), LOCK_SH | LOCK_NB) != 0) {
     if (std::chrono::steady_clock::now() > give_up) {
-      return Error(Code::deadline_exceeded, "the daemon agreed to stop but is still there");
+      return Error(Code::deadline_exceeded, "the daemon agreed to stop but is still there")
+          .with_hint("its log tells what it waits for");
     }
     const timespec pause{0, 5'000'000};
     nanosleep(&pause, nullptr);

@@ -17,8 +17,14 @@ namespace {
 constexpr std::string_view kStage = "output";
 constexpr int kPipeBytes = 1 << 20;
 
+Error closed_output() {
+  return Error(Code::invalid_argument, "the output has nowhere to go: stdout is closed", EBADF)
+      .with_hint("to throw it away write >/dev/null");
+}
+
 Error write_error() {
   if (errno == EPIPE) return output_gone();
+  if (errno == EBADF) return closed_output();
   return os_error("writing the output");
 }
 
@@ -126,6 +132,7 @@ Result<> print(std::string_view text) {
   auto written = os::write_all(STDOUT_FILENO, text);
   if (written) return {};
   if (written.error().os_errno() == EPIPE) return output_gone();
+  if (written.error().os_errno() == EBADF) return closed_output();
   return std::move(written).error().with("the output");
 }
 

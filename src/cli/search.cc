@@ -1,6 +1,8 @@
 // `atoll find` and `atoll grep`: files of a sandbox, looked for inside it.
 #include <fmt/core.h>
 
+#include <charconv>
+
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/format.h"
@@ -32,7 +34,21 @@ std::string with_value(const Args& args, std::string_view flag, std::string_view
   return value ? fmt::format("&{}={}", parameter, net::percent_encode(*value)) : "";
 }
 
+// None at all would look as if there were none.
+Result<> check_limit(const Args& args) {
+  const auto text = args.find("limit");
+  if (!text) return {};
+  constexpr int kMost = 10'000;
+  int number = 0;
+  const char* const end = text->data() + text->size();
+  const auto [stop, trouble] = std::from_chars(text->data(), end, number);
+  if (trouble == std::errc() && stop == end && number >= 1 && number <= kMost) return {};
+  return usage_error(
+      fmt::format("--limit: '{}' is no number from 1 to {}", to_printable(*text), kMost));
+}
+
 Result<int> show(Context& context, const std::string& target, std::string_view list) {
+  TRY_OK(check_limit(context.args));
   TRY(const auto client, open_client(context));
   TRY(const std::string text, client->get(target));
   if (context.json()) {

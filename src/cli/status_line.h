@@ -14,7 +14,7 @@ namespace atl::cli {
 class StatusLine final {
  public:
   explicit StatusLine(const Context& context);
-  ~StatusLine();  // takes it away
+  ~StatusLine();  // takes it away, as a signal does that ends the program
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 

@@ -69,11 +69,8 @@ bool asks_for_json(std::span<const std::string> arguments) {
 int fail(const Error& error, std::string_view request_id, bool json) {
   const int code = exit_code_of(error);
   if (is_output_gone(error)) return code;
-  if (json) {
-    static_cast<void>(print(to_json(error, request_id)));
-  } else {
-    tell_error(error, request_id);
-  }
+  // Whoever closed stdout is told all the same.
+  if (!json || !print(to_json(error, request_id))) tell_error(error, request_id);
   return code;
 }
 

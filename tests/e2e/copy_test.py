@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import signal
 import stat
 import subprocess
 import tempfile
@@ -129,6 +130,14 @@ class Copies(unittest.TestCase):
             terminal.expect("% ")
             terminal.expect(" of 572 MB")
 
+    def test_ctrl_c_takes_the_bar_away(self):
+        # As much as there is: it cannot be done before the key is pressed.
+        with Terminal([ATOLL, "cp", "/dev/zero", f"{self.box}:file"], env={"ATOLL_STATE": self.daemon.state}) as terminal:
+            terminal.expect("MB/s")
+            terminal.type("\x03")
+            self.assertEqual(terminal.wait(), -signal.SIGINT)
+            self.assertTrue(terminal.shown.endswith(b"\r\x1b[K"), terminal.shown[-200:])
+
     def test_find_and_grep(self):
         self.daemon.exec(self.box, "sh", "-c", "mkdir d && echo 'a needle here' > d/one.py && echo nothing > d/two.txt")
         self.assertEqual(self.cli("find", self.box, "-n", "*.py").stdout, b"d/one.py\n")
@@ -139,6 +148,11 @@ class Copies(unittest.TestCase):
         limited = self.cli("find", self.box, "--limit", "1")
         self.assertIn(b"there is more", limited.stderr)
         self.assertEqual(self.cli("grep", self.box, "(").returncode, 125)
+        for verb in (("find", self.box), ("grep", self.box, "needle")):
+            for limit in ("0", "-1", "10001", "many"):
+                refused = self.cli(*verb, f"--limit={limit}")
+                self.assertEqual(refused.returncode, 2, refused)
+                self.assertIn(b"is no number from 1 to 10000", refused.stderr)
 
     def test_watch(self):
         self.daemon.exec(self.box, "mkdir", "d")
