@@ -164,6 +164,9 @@ asio::awaitable<void> Api::handle(net::Exchange& exchange) {
     Error error = done.error();
     // What can never succeed as written failed before anything was done about it.
     if (error.code() == Code::invalid_argument) error = std::move(error).at_stage("request");
+    if (error.code() == Code::too_large && error.stage() == "request") {
+      error = std::move(error).with_hint("GET /v1/limits tells how much a request may have");
+    }
     const auto told = co_await call.answer_problem(Problem(std::move(error)));
     static_cast<void>(told);  // the client went away: there is nobody left to tell
   }

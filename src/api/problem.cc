@@ -1,24 +1,9 @@
 #include "api/problem.h"
 
-#include <algorithm>
-
 #include "api/object_writer.h"
+#include "net/problem_name.h"
 
 namespace atl::api {
-namespace {
-
-// A sentence's beginning for people, from the code: "not_found" → "Not found".
-std::string to_title(std::string_view code) {
-  std::string title(code);
-  std::ranges::replace(title, '_', ' ');
-  if (!title.empty() && title[0] >= 'a' && title[0] <= 'z') {
-    title[0] = static_cast<char>(title[0] - 'a' + 'A');
-  }
-  return title;
-}
-
-}  // namespace
-
 Problem::Problem(Error problem)
     : status(http_status(problem.code())),
       code(to_string(problem.code())),
@@ -29,8 +14,8 @@ Problem::Problem(int http_status, std::string_view problem_code, Error problem)
 
 void append_problem(std::string& out, const Problem& problem, const RequestIds& ids) {
   ObjectWriter object(out);
-  object.member("type", "urn:atoll:problem:" + std::string(problem.code));
-  object.member("title", to_title(problem.code));
+  object.member("type", net::problem_type(problem.code));
+  object.member("title", net::problem_title(problem.code));
   object.member("status", problem.status);
   object.member("code", problem.code);
   object.member("detail", problem.error.message());

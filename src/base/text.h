@@ -26,7 +26,7 @@ std::vector<std::string> split(std::string_view text, char separator);
 
 // "256m", "1g", "512k", "1048576" → bytes, binary multiples.
 Result<int64_t> parse_size(std::string_view text);
-// "90" (seconds), "90s", "5m", "2h", "1d", "250ms"; a year at most.
+// "90" (seconds), "90s", "5m", "2h", "1d", "250ms"; a century at most.
 Result<std::chrono::milliseconds> parse_duration(std::string_view text);
 
 // The nearest of `known` to a mistyped word, or "" when none is near.

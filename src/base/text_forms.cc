@@ -120,10 +120,10 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
     return Error(Code::invalid_argument,
                  "'" + to_printable(text) + "' is no duration; write 90s, 5m or 2h");
   }
-  constexpr int64_t kYear = int64_t{365} * 86'400'000;
-  if (value > kYear / factor) {
+  constexpr int64_t kCentury = int64_t{36'500} * 86'400'000;
+  if (value > kCentury / factor) {
     return Error(Code::invalid_argument,
-                 "'" + to_printable(text) + "' is too long; a year (365d) is the longest");
+                 "'" + to_printable(text) + "' is too long; a century (36500d) is the longest");
   }
   return std::chrono::milliseconds(value * factor);
 }

@@ -36,11 +36,11 @@ TEST(Text, ReadsSizesAndDurationsAsPeopleWriteThem) {
   EXPECT_EQ(parse_duration("250ms").value(), std::chrono::milliseconds(250));
   EXPECT_EQ(parse_duration("2h").value(), std::chrono::hours(2));
   EXPECT_FALSE(parse_duration("2 weeks").has_value());
-  EXPECT_EQ(parse_duration("365d").value(), std::chrono::hours(365 * 24));
-  for (const char* longer : {"366d", "8761h", "31536001", "31536000001ms", "99999999999d"}) {
+  EXPECT_EQ(parse_duration("36500d").value(), std::chrono::hours(36'500 * 24));
+  for (const char* longer : {"36501d", "876001h", "3153600001", "99999999999d"}) {
     const auto duration = parse_duration(longer);
     ASSERT_FALSE(duration.has_value()) << longer;
-    EXPECT_NE(duration.error().message().find("365d"), std::string::npos) << longer;
+    EXPECT_NE(duration.error().message().find("36500d"), std::string::npos) << longer;
   }
 }
 

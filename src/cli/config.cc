@@ -54,15 +54,20 @@ Result<Configuration> read_files(const Args& args) {
   return configuration;
 }
 
-// What is right in itself, and may not come from a file that was only found.
+// What is right in itself, and may not come from a file that was only found: `run` would refuse it.
+// A file that was named here may be one that `run` finds, and may be one that it is given.
 void add_refusals(const Layer& layer, std::vector<Finding>& findings) {
-  if (layer.from != From::project) return;
+  if (layer.from != From::project && layer.from != From::named) return;
   for (const config::Setting& setting : layer.settings.all) {
     const auto refused = config::refuse_for_project(setting, layer.directory);
     if (!refused) continue;
-    findings.push_back({config::Severity::warning, config::Problem::host_control,
-                        layer.settings.file, setting.line, setting.column, "", refused->message(),
-                        refused->hint()});
+    const bool found_for_run =
+        layer.from == From::project && setting.key->use != config::Use::serve;
+    const auto severity = found_for_run                 ? config::Severity::error
+                          : layer.from == From::project ? config::Severity::warning
+                                                        : config::Severity::note;
+    findings.push_back({severity, config::Problem::host_control, layer.settings.file, setting.line,
+                        setting.column, "", refused->message(), refused->hint()});
   }
 }
 
@@ -80,7 +85,7 @@ std::vector<Finding> findings_of(Context& context, Configuration& configuration)
       if (portable && finding.problem == config::Problem::not_built) continue;
       findings.push_back(finding);
     }
-    add_refusals(layer, findings);
+    if (!portable) add_refusals(layer, findings);
   }
   for (const Finding& finding : configuration.effective.findings) findings.push_back(finding);
   return findings;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/time_words.h"
 #include "core/request_check.h"
 #include "os/file.h"
 
@@ -66,7 +67,9 @@ Result<Millis> time_from(const Args& args, std::string_view flag) {
   auto time = parse_duration(*text);
   if (!time) return refuse(time.error().message());
   if (time->count() <= 0) return refuse("it must be more than zero");
-  if (*time > kLongestTimeout) return refuse("30d is the longest");
+  if (*time > kLongestTimeout) {
+    return refuse(too_long(*time, kLongestTimeout, "a command may run"));
+  }
   return *time;
 }
 

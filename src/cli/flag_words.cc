@@ -1,5 +1,7 @@
 #include "cli/flag_words.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -62,13 +64,23 @@ bool belongs_to(std::string_view field, std::string_view name) {
          (field.starts_with(name) && (field[name.size()] == '.' || field[name.size()] == '['));
 }
 
+// "sandbox: ttl_s: why" → "ttl_s: why".
+std::string_view without_part(std::string_view message) {
+  for (const std::string_view part : {"sandbox: ", "exec: "}) {
+    if (message.starts_with(part)) message.remove_prefix(part.size());
+  }
+  return message;
+}
+
+// "ttl_s: why" → "ttl_s".
+std::string_view field_of(std::string_view message) {
+  return message.substr(0, message.find(": "));
+}
+
 // "sandbox: ttl_s: why" → "--ttl: why".
 std::string with_flag(std::string_view message) {
-  std::string_view rest = message;
-  for (const std::string_view part : {"sandbox: ", "exec: "}) {
-    if (rest.starts_with(part)) rest.remove_prefix(part.size());
-  }
-  const std::string_view field = rest.substr(0, rest.find(": "));
+  const std::string_view rest = without_part(message);
+  const std::string_view field = field_of(rest);
   if (field.size() == rest.size()) return std::string(message);
   for (const auto& [theirs, ours] : kFields) {
     if (!belongs_to(field, theirs)) continue;
@@ -101,6 +113,12 @@ std::string to_hint(std::string_view hint) {
 }
 
 }  // namespace
+
+bool is_about_time(const Error& error) {
+  if (error.code() != Code::invalid_argument) return false;
+  constexpr std::string_view kTimes[] = {"ttl_s", "idle_s", "timeout_ms", "cpu_time_ms"};
+  return std::ranges::find(kTimes, field_of(without_part(error.message()))) != std::end(kTimes);
+}
 
 Error in_flag_words(const Error& error) {
   if (is_usage_error(error)) return error;  // it speaks of flags already

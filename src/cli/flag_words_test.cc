@@ -76,6 +76,15 @@ TEST(FlagWords, TheRestStaysAsItIs) {
   EXPECT_EQ(same.stage(), "create");
 }
 
+TEST(FlagWords, ATimeThatIsRefusedIsAUsageErrorWhoeverNotices) {
+  const Error refused = check_ttl(std::chrono::hours(24 * 8), {}).error();
+
+  EXPECT_EQ(said(Error(refused).with("sandbox")),
+            "--ttl: 8 days is longer than the 7 days that a sandbox may live");
+  EXPECT_EQ(exit_code_of(Error(refused).with("sandbox")), kExitUsage);
+  EXPECT_EQ(exit_code_of(Error(Code::unavailable, refused.message())), kExitAtollFailed);
+}
+
 TEST(FlagWords, AUsageErrorSpeaksOfFlagsAlready) {
   const Error error = usage_error("env.list:2: a variable has no name");
 

@@ -58,13 +58,17 @@ TEST(SandboxFlags, WhatIsNotAskedForIsLeftOut) {
   EXPECT_FALSE(asked->here);
 }
 
-TEST(SandboxFlags, ASizeWithoutAUnitIsInBytesAndTooSmallIsSaidSo) {
-  const auto small = parse_mib("memory", "512");
-  const auto rounded = parse_mib("memory", "1048577");
+TEST(SandboxFlags, ASizeWithoutAUnitCountsMibAsInAFileAndWhoMeantBytesIsTold) {
+  const auto plain = parse_mib("memory", "512");
+  const auto rounded = parse_mib("memory", "1048577b");
+  const auto bytes = parse_mib("memory", "268435456");
+  const auto none = parse_mib("memory", "0");
 
-  ASSERT_FALSE(small);
-  EXPECT_THAT(small.error().message(), HasSubstr("less than 1 MiB"));
+  EXPECT_EQ(*plain, 512);
   EXPECT_EQ(*rounded, 2);
+  ASSERT_FALSE(bytes);
+  EXPECT_THAT(bytes.error().hint(), HasSubstr("for bytes write the unit: 268435456b"));
+  EXPECT_FALSE(none);
 }
 
 TEST(SandboxFlags, NonsenseIsAUsageErrorThatNamesTheFlag) {
@@ -76,7 +80,7 @@ TEST(SandboxFlags, NonsenseIsAUsageErrorThatNamesTheFlag) {
                                                         {"--ttl", "0"},
                                                         {"--memory", "huge"},
                                                         {"--min-isolation", "total"},
-                                                        {"--ttl", "366d"},
+                                                        {"--ttl", "36501d"},
                                                         {"--idle", "99999999999d"},
                                                         {"--name", "No Good"},
                                                         {"--name", "-"},

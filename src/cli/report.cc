@@ -45,7 +45,7 @@ std::string_view doing_at(std::string_view stage) {
 
 int exit_code_of(const Error& error) {
   if (is_output_gone(error)) return kExitOutputGone;
-  if (is_usage_error(error)) return kExitUsage;
+  if (is_usage_error(error) || is_about_time(error)) return kExitUsage;
   if (error.code() == Code::permission_denied) return kExitRefused;
   return kExitAtollFailed;
 }

@@ -105,14 +105,18 @@ constinit const std::span<const Flag> kSandboxFlags = kFlags;
 constinit const std::span<const Flag> kResizeFlags = kResize;
 
 Result<int64_t> parse_mib(std::string_view flag, std::string_view text) {
-  auto bytes = parse_size(text);
+  // As in a configuration file and a variable.
+  const bool alone =
+      !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  auto bytes = parse_size(alone ? std::string(text) + "m" : std::string(text));
   if (!bytes) return usage_error(fmt::format("--{}: {}", flag, bytes.error().message()));
   constexpr int64_t kMib = 1 << 20;
-  if (*bytes < kMib) {
-    return usage_error(
-        fmt::format("--{}: {} is less than 1 MiB; sizes are in bytes without a unit: 256m", flag,
-                    to_printable(text)));
+  const int64_t most = flag == "disk" ? kMostDiskMb : kMostMemoryMb;
+  if (alone && *bytes / kMib > most) {
+    return usage_error(fmt::format("--{}: {} MiB is more than anybody has", flag, text))
+        .with_hint(fmt::format("a number alone counts MiB; for bytes write the unit: {}b", text));
   }
+  if (*bytes <= 0) return usage_error(fmt::format("--{}: it must be more than zero", flag));
   return *bytes / kMib + (*bytes % kMib != 0 ? 1 : 0);
 }
 

@@ -25,7 +25,7 @@ Result<Resources> resources_from(const Args& args);
 
 // "SRC[:DST][:ro|rw|cow]", SRC relative to the current directory.
 Result<WireHostDir> parse_volume(std::string_view text);
-// "256m" → 256, rounded up.
+// "256m" → 256, rounded up; a number alone counts MiB.
 Result<int64_t> parse_mib(std::string_view flag, std::string_view text);
 // "2h" → 7200; fractions of a second are rounded up.
 Result<int64_t> parse_seconds(std::string_view flag, std::string_view text);

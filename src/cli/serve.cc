@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "base/time_words.h"
 #include "cli/sandbox_flags.h"
 #include "cli/target.h"
 #include "cli/verbs.h"
@@ -55,7 +56,9 @@ Result<std::chrono::seconds> ttl_from(const Args& args, std::string_view flag,
   if (!text) return usual;
   TRY(const int64_t seconds, parse_seconds(flag, *text));
   if (std::chrono::seconds(seconds) > kLongestTtl)
-    return usage_error(fmt::format("--{}: 7d is the longest", flag));
+    return usage_error(
+        fmt::format("--{}: {}", flag,
+                    too_long(std::chrono::seconds(seconds), kLongestTtl, "a sandbox may live")));
   return std::chrono::seconds(seconds);
 }
 

@@ -170,8 +170,11 @@ TEST(Spellings, NonsenseIsSaidToBeSo) {
       {"sandbox: {pids: 1.5}", "got a fraction"},
       {"sandbox: {pids: 0}", "it is between 1 and"},
       {"sandbox: {timeout: soon}", "expected a time"},
-      {"sandbox: {timeout: 0}", "it is between"},
-      {"sandbox: {ttl: 8d}", "it is between"},
+      {"sandbox: {timeout: 0}", "it must be more than zero"},
+      {"sandbox: {ttl: 8d}", "8 days is longer than 7 days, which is the most"},
+      {"sandbox: {ttl: 999d}", "999 days is longer than 7 days"},
+      {"sandbox: {ttl: 500ms}", "500 ms is shorter than 1 second"},
+      {"sandbox: {timeout: 40d}", "40 days is longer than 30 days"},
       {"sandbox: {network: bridge}", "is not built yet"},
       {"sandbox: {network: {mode: none, allow: x}}", "nothing else"},
       {"sandbox: {min_isolation: contaner}", "did you mean container?"},
@@ -185,7 +188,7 @@ TEST(Spellings, NonsenseIsSaidToBeSo) {
       {"sandbox: {prebuild: maybe}", "expected true or false"},
       {"sandbox: 5", "it holds settings"},
       {"serve: {parked: 65}", "it is between 0 and 64"},
-      {"version: 2", "it is between 1 and 1"},
+      {"version: 2", "is the file made for a newer Atoll?"},
       {"sandbox: {image: \"a\\nb\"}", "control characters"},
   };
   for (const auto& [text, why] : kCases) {

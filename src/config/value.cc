@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "base/time_words.h"
 #include "config/kinds.h"
 #include "json/path.h"
 
@@ -66,10 +67,29 @@ std::optional<double> find_number(const json::Value& value) {
 Result<> check_range(const Key& key, double number, std::string_view unit) {
   const bool has_limit = key.most > 0;
   if (number >= key.least && (!has_limit || number <= key.most)) return {};
+  if (has_limit && key.least == key.most) {
+    return wrong(fmt::format("only {} is known", key.most), "is the file made for a newer Atoll?");
+  }
   const std::string blank = unit.empty() ? "" : " ";
   return wrong(has_limit
                    ? fmt::format("it is between {} and {}{}{}", key.least, key.most, blank, unit)
                    : fmt::format("it is at least {}{}{}", key.least, blank, unit));
+}
+
+Result<> check_time_range(const Key& key, double ms) {
+  const auto words = [](double count) {
+    return in_words(std::chrono::milliseconds(static_cast<int64_t>(std::ceil(count))));
+  };
+  constexpr double kMostCounted = 1e15;
+  if (ms > kMostCounted) return wrong("it is too long a time");
+  if (key.most > 0 && ms > key.most * 1'000) {
+    return wrong(
+        fmt::format("{} is longer than {}, which is the most", words(ms), words(key.most * 1'000)));
+  }
+  if (ms >= key.least * 1'000) return {};
+  return wrong(ms > 0 ? fmt::format("{} is shorter than {}, which is the least", words(ms),
+                                    words(key.least * 1'000))
+                      : std::string("it must be more than zero"));
 }
 
 std::string size_text(int64_t mib) {
@@ -144,7 +164,7 @@ Result<json::Value> to_time(const Key& key, Unit unit, const json::Value& writte
   } else {
     return expected("a time such as 500ms, 30s, 15m or 2h", written);
   }
-  TRY_OK(check_range(key, ms / 1'000, "s"));
+  TRY_OK(check_time_range(key, ms));
   return text_value(time_text(static_cast<int64_t>(std::ceil(ms))));
 }
 

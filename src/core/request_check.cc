@@ -1,9 +1,11 @@
 #include "core/request_check.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/ids.h"
 #include "base/text.h"
+#include "base/time_words.h"
 
 namespace atl {
 namespace {
@@ -41,8 +43,13 @@ Result<> check_labels(const std::map<std::string, std::string>& labels) {
       return invalid("labels", "a name is 1 to 63 letters, digits and . _ - /; this one is not: " +
                                    to_printable(name.substr(0, 80)));
     }
-    if (value.size() > kMostText || !is_plain(value)) {
-      return invalid("labels." + name, "a value is text of at most 256 bytes");
+    if (value.size() > kMostText) {
+      return invalid("labels." + name, "the value has " + std::to_string(value.size()) +
+                                           " bytes, at most " + std::to_string(kMostText) +
+                                           " are allowed");
+    }
+    if (!is_plain(value)) {
+      return invalid("labels." + name, "the value has a control character in it or is not UTF-8");
     }
   }
   return {};
@@ -95,12 +102,32 @@ Result<> check_directory(std::string_view field, const HostDirectory& directory)
   return {};
 }
 
+struct Life {
+  std::string_view field;
+  std::string_view what;
+  std::string_view hint;
+};
+constexpr Life kWhole = {"ttl_s", "a sandbox may live",
+                         "a sandbox that is needed for longer can be renewed before it ends"};
+constexpr Life kIdle = {"idle_s", "a sandbox may live unused",
+                        "leave it out, and a sandbox ends with its ttl_s alone"};
+
+Result<> check_life(const Life& about, std::chrono::seconds life, const EngineOptions& options) {
+  if (life.count() <= 0) {
+    return invalid(about.field,
+                   std::to_string(life.count()) + " is no time to live; 1 second is the least");
+  }
+  if (life <= options.longest_ttl) return {};
+  // Somebody may ask for more seconds than milliseconds can count.
+  constexpr std::chrono::seconds kMost(INT64_MAX / 1'000);
+  return invalid(about.field, too_long(std::min(life, kMost), options.longest_ttl, about.what))
+      .with_hint(about.hint);
+}
+
 }  // namespace
 
 Result<> check_ttl(std::chrono::seconds ttl, const EngineOptions& options) {
-  if (ttl.count() > 0 && ttl <= options.longest_ttl) return {};
-  return invalid("ttl_s", std::to_string(ttl.count()) + " is not between 1 and " +
-                              std::to_string(options.longest_ttl.count()));
+  return check_life(kWhole, ttl, options);
 }
 
 Result<> check_resources(const Resources& resources) {
@@ -144,10 +171,7 @@ Result<> check_create(const CreateRequest& request, const EngineOptions& options
     return invalid("user_id", "it is text of at most 256 bytes");
   }
   if (request.ttl) TRY_OK(check_ttl(*request.ttl, options));
-  if (request.idle && (request.idle->count() <= 0 || *request.idle > options.longest_ttl)) {
-    return invalid("idle_s", std::to_string(request.idle->count()) + " is not between 1 and " +
-                                 std::to_string(options.longest_ttl.count()));
-  }
+  if (request.idle) TRY_OK(check_life(kIdle, *request.idle, options));
   TRY_OK(check_labels(request.labels));
   TRY_OK(check_env(request.env));
   TRY_OK(check_resources(request.resources));
@@ -177,9 +201,9 @@ Result<> check_idempotency(const Idempotency& idempotency) {
 namespace {
 
 Result<> check_time(const char* field, Millis time) {
-  if (time.count() >= 0 && time <= kLongestTimeout) return {};
-  return invalid(field, std::to_string(time.count()) + " is not between 0 and " +
-                            std::to_string(kLongestTimeout.count()));
+  if (time.count() < 0) return invalid(field, std::to_string(time.count()) + " is less than zero");
+  if (time <= kLongestTimeout) return {};
+  return invalid(field, too_long(time, kLongestTimeout, "a command may run"));
 }
 
 }  // namespace

@@ -42,9 +42,11 @@ TEST(RequestCheck, AnUnknownProfileGetsTheKnownOnes) {
 
 TEST(RequestCheck, TimesArePositiveAndBounded) {
   EXPECT_THAT(refusal_of([](auto& r) { r.ttl = seconds(0); }),
-              HasSubstr("ttl_s: 0 is not between"));
+              HasSubstr("ttl_s: 0 is no time to live"));
   EXPECT_THAT(refusal_of([](auto& r) { r.ttl = seconds(-1); }), HasSubstr("ttl_s"));
-  EXPECT_THAT(refusal_of([](auto& r) { r.ttl = seconds(604'801); }), HasSubstr("604800"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.ttl = seconds(691'200); }),
+              HasSubstr("ttl_s: 8 days is longer than the 7 days that a sandbox may live"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.ttl = seconds(604'801); }), HasSubstr("604801 seconds"));
   EXPECT_EQ(refusal_of([](auto& r) { r.ttl = seconds(604'800); }), "");
   EXPECT_THAT(refusal_of([](auto& r) { r.idle = seconds(0); }), HasSubstr("idle_s"));
   EXPECT_THAT(refusal_of([](auto& r) { r.idle = seconds::max(); }), HasSubstr("idle_s"));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include <boost/json/monotonic_resource.hpp>
@@ -55,6 +57,15 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
 }
 
 std::string out_of_range(auto least, auto most, const std::string& got) {
+  using Number = decltype(most);
+  const bool negative = got.starts_with('-');
+  // Nobody chose the limits of a type, so they tell nobody anything.
+  if (negative && std::cmp_equal(least, std::numeric_limits<Number>::min()) && least != 0) {
+    return got + " is too small a number";
+  }
+  if (!negative && std::cmp_equal(most, std::numeric_limits<Number>::max())) {
+    return got + " is too large a number";
+  }
   return "must be from " + std::to_string(least) + " to " + std::to_string(most) + ", got " + got;
 }
 

@@ -33,6 +33,20 @@ class TreeBuilder final {
 
   const std::string& problem() const { return problem_; }
 
+  // Where the innermost list or object is that has been begun: "sandbox.labels"; "" at the top.
+  std::string path_of_open() const {
+    std::string path;
+    for (size_t i = 0; i + 1 < open_.size(); ++i) {
+      if (const auto* array = open_[i]->if_array()) {
+        path += step_to_string(array->size() - 1);
+      } else {
+        const auto key = std::prev(open_[i]->get_object().end())->key();
+        path += step_to_string({key.data(), key.size()}, path);
+      }
+    }
+    return path;
+  }
+
   bool on_document_begin(error_code&) { return true; }
   bool on_document_end(error_code&) { return true; }
 
@@ -130,19 +144,6 @@ class TreeBuilder final {
     return *member_;
   }
 
-  std::string path_of_open() const {
-    std::string path;
-    for (size_t i = 0; i + 1 < open_.size(); ++i) {
-      if (const auto* array = open_[i]->if_array()) {
-        path += step_to_string(array->size() - 1);
-      } else {
-        const auto key = std::prev(open_[i]->get_object().end())->key();
-        path += step_to_string({key.data(), key.size()}, path);
-      }
-    }
-    return path;
-  }
-
   Value& root_;
   std::vector<Value*> open_;
   Value* member_ = nullptr;
@@ -158,7 +159,14 @@ std::string position(std::string_view text, size_t at) {
          std::to_string(before.size() - line_begin + 1);
 }
 
-Error explain(const error_code& code, std::string_view text, size_t at, const Limits& limits) {
+Error too_many(const std::string& path, std::string_view what, size_t most) {
+  return Error(Code::too_large, (path.empty() ? std::string("the JSON text") : path) +
+                                    ": it has more than " + std::to_string(most) + " " +
+                                    std::string(what));
+}
+
+Error explain(const error_code& code, std::string_view text, size_t at, const Limits& limits,
+              const std::string& path) {
   using boost::json::error;
   const auto is = [&](error which) { return code == make_error_code(which); };
   const std::string where = "not valid JSON: " + position(text, at) + ": ";
@@ -166,9 +174,8 @@ Error explain(const error_code& code, std::string_view text, size_t at, const Li
     return Error(Code::invalid_argument,
                  "nested deeper than " + std::to_string(limits.max_depth) + " levels");
   }
-  if (is(error::array_too_large) || is(error::object_too_large)) {
-    return Error(Code::too_large, where + code.message());
-  }
+  if (is(error::array_too_large)) return too_many(path, "entries", TreeBuilder::max_array_size);
+  if (is(error::object_too_large)) return too_many(path, "fields", TreeBuilder::max_object_size);
   if (is(error::incomplete))
     return Error(Code::invalid_argument, where + "the text ends too early");
   if (is(error::extra_data)) {
@@ -202,7 +209,7 @@ Result<> parse_into(Value& out, std::string_view text, const Limits& limits) {
     if (!parser.handler().problem().empty()) {
       return Error(Code::invalid_argument, parser.handler().problem());
     }
-    return explain(problem, text, used, limits);
+    return explain(problem, text, used, limits, parser.handler().path_of_open());
   } catch (const std::exception& failure) {
     return Error(Code::internal, std::string("parsing JSON: ") + failure.what());
   }

@@ -72,6 +72,11 @@ TEST(JsonParse, HoldsItsLimits) {
   EXPECT_TRUE(too_many.has_value());
   ASSERT_FALSE(too_wide.has_value());
   EXPECT_EQ(too_wide.error().code(), Code::too_large);
+  EXPECT_EQ(problem_of(R"({"a":{"list":)" + wide + "]}}"),
+            "a.list: it has more than 65536 entries");
+  std::string many = R"({"labels":{"0":0)";
+  for (int i = 1; i <= 10'000; ++i) many += ",\"" + std::to_string(i) + "\":0";
+  EXPECT_EQ(problem_of(many + "}}"), "labels: it has more than 10000 fields");
   EXPECT_TRUE(parse(std::string(32, '[') + std::string(32, ']')).has_value());
   EXPECT_THAT(problem_of(std::string(33, '[') + std::string(33, ']')), HasSubstr("32 levels"));
   EXPECT_THAT(problem_of(std::string(1'000'000, '[')), HasSubstr("32 levels"));

@@ -151,7 +151,10 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Value empty) {
     const int line = line_number(mark);
-    if (expects_key()) throw Refusal{line, "a key must be text"};
+    // yaml-cpp takes a bracket that is never closed for the beginning of a key.
+    if (expects_key()) {
+      throw Refusal{line, "a key must be text; is a { or [ opened and not closed?"};
+    }
     if (!(tag.empty() || tag == "?" || tag == "!")) {
       throw Refusal{line, "the tag " + quote(tag) + " is not known"};
     }
@@ -292,7 +295,9 @@ Result<Document> parse_yaml(std::string_view text, std::string_view file_name,
     return at_line(file_name, refusal.line, refusal.problem);
   } catch (const YAML::Exception& failure) {
     // Its messages quote single bytes, which need be no text.
-    return at_line(file_name, line_number(failure.mark), to_printable(failure.msg));
+    const bool is_open = failure.msg.find("flow not found") != std::string::npos;
+    return at_line(file_name, line_number(failure.mark),
+                   is_open ? "a { or [ is opened and not closed" : to_printable(failure.msg));
   } catch (const std::exception& failure) {
     return Error(Code::internal,
                  std::string("parsing ") + std::string(file_name) + ": " + failure.what());

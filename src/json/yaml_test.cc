@@ -137,6 +137,8 @@ TEST(Yaml, HoldsItsLimits) {
 TEST(Yaml, RefusesWhatJsonCannotHold) {
   EXPECT_THAT(as_json("? [a]\n: 1\n"), HasSubstr("key must be text"));
   EXPECT_THAT(as_json("~: 1\n"), testing::AnyOf(HasSubstr("key must be text"), HasSubstr("\"~\"")));
+  EXPECT_THAT(as_json("a: [1, 2\nb: 3\n"), HasSubstr("a { or [ is opened and not closed"));
+  EXPECT_THAT(as_json("{"), HasSubstr("is a { or [ opened and not closed?"));
   EXPECT_THAT(as_json("a: !!binary aGk=\n"), HasSubstr("tag"));
   EXPECT_THAT(as_json("a: !mine {}\n"), HasSubstr("tag"));
   EXPECT_THAT(as_json("a: &x {}\nb:\n  <<: *x\n"), StartsWith("f.yaml:3: merge keys"));

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/ids.h"
+#include "net/problem_name.h"
 
 namespace atl::net {
 namespace {
@@ -335,9 +336,9 @@ Response make_problem(int status, const Error& error) {
   response.status = status;
   response.headers.add("Content-Type", "application/problem+json");
   std::string& body = response.body;
-  body = R"({"type":"about:blank","title":)";
-  append_json_string(body, reason_phrase(status));
-  body += fmt::format(R"(,"status":{},"code":"{}","detail":)", status, to_string(error.code()));
+  const std::string_view code = to_string(error.code());
+  body = fmt::format(R"({{"type":"{}","title":"{}","status":{},"code":"{}","detail":)",
+                     problem_type(code), problem_title(code), status, code);
   append_json_string(body, error.message());
   const auto add = [&](std::string_view name, std::string_view value) {
     if (value.empty()) return;

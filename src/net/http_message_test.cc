@@ -90,7 +90,7 @@ TEST(Problem, EscapesItsDetailAndNamesTheRequest) {
   EXPECT_EQ(trace.size(), 32U);
   EXPECT_EQ(
       problem.body,
-      R"({"type":"about:blank","title":"Bad Request","status":400,)"
+      R"({"type":"urn:atoll:problem:invalid_argument","title":"Invalid argument","status":400,)"
       R"("code":"invalid_argument","detail":"a \"quote\"\u000a","stage":"request","hint":"b",)"
       R"("retryable":false,"request_id":")" +
           id + R"(","trace_id":")" + trace + "\"}");

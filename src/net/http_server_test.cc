@@ -231,9 +231,12 @@ TEST(HttpServer, ExplainsWhatItRefuses) {
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 400 Bad Request\r\n"));
   EXPECT_THAT(answer, HasSubstr("Content-Type: application/problem+json\r\n"));
   EXPECT_THAT(answer, HasSubstr("Connection: close\r\n"));
-  EXPECT_THAT(answer, HasSubstr(R"({"type":"about:blank","title":"Bad Request","status":400,)"
-                                R"("code":"invalid_argument",)"
-                                R"("detail":"exactly one Host is needed")"));
+  EXPECT_THAT(
+      answer,
+      HasSubstr(
+          R"({"type":"urn:atoll:problem:invalid_argument","title":"Invalid argument","status":400,)"
+          R"("code":"invalid_argument",)"
+          R"("detail":"exactly one Host is needed")"));
   EXPECT_EQ(world.handler.calls, 0);
   EXPECT_EQ(world.server.stats().malformed, 1u);
 }

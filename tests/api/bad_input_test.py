@@ -63,6 +63,31 @@ class BadInput(unittest.TestCase):
         self.refused(self.create({"driver": "dokcer"}), 404)
         self.refused(self.create({"profile": "nope"}), 404, "default")
 
+    def test_what_is_too_much_is_named_with_its_limit(self):
+        def run(body):
+            return self.daemon.call("POST", "/v1/runs", {"code": "print(1)", **body})
+
+        self.refused(self.daemon.call("POST", f"/v1/sandboxes/{self.box}/exec", {"command": "true", "timeout_ms": 40 * 86_400_000}), 400,
+                     "timeout_ms: 40 days is longer than the 30 days that a command may run")
+        self.refused(self.create({"ttl_s": 8 * 86400}), 400, "ttl_s: 8 days is longer than the 7 days that a sandbox may live")
+        self.refused(self.create(b'{"ttl_s":1e30}'), 400, "ttl_s: 1e+30 is too large a number")
+        self.refused(self.create({"labels": {"a": "x\ay"}}), 400, "labels.a: the value has a control character in it")
+        self.refused(self.create({"labels": {"a": "x" * 257}}), 400, "labels.a: the value has 257 bytes, at most 256")
+        self.refused(run({"requirements": ["x"] * 100_000}), 413, "requirements: it has more than 65536 entries")
+        self.refused(run({"requirements": ["x"] * 100_000}), 413, "GET /v1/limits")
+        self.refused(run({"requirements": ["x"] * 300}), 400, "requirements: there are 300, at most 200 are allowed")
+        self.refused(run({"files": {f"f{i}": "" for i in range(1_000)}}), 400, "at most 999 are allowed beside it")
+        self.refused(self.create({"files": {f"f{i}": "" for i in range(1_001)}}), 400, "there are 1001, at most 1000")
+        self.refused(self.create({"driver": "native", "resources": {"memory_mb": 1}}), 400, "at least 8 MiB of memory")
+
+    def test_what_never_reached_a_route_is_a_problem_like_any_other(self):
+        for head, status, code in ((b"GET / HTTP/2.0\r\nHost: h", 505, "unsupported"), (b"GET / HTTP/1.1", 400, "invalid_argument"),
+                                   (b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"x" * 200_000, 431, "too_large")):
+            answer = self.raw(head + b"\r\n\r\n")
+            self.assertTrue(answer.startswith(b"HTTP/1.1 %d " % status), answer[:200])
+            problem = json.loads(answer.partition(b"\r\n\r\n")[2])
+            self.assertEqual((problem["type"], problem["code"]), (f"urn:atoll:problem:{code}", code))
+
     def test_json_that_is_none(self):
         for body in (b"", b"{", b"\xff\xfe", b"[]", b"null", b'{"a":1}x', b'{"ttl_s":1,"ttl_s":2}', b'{"name":"\xff"}'):
             self.refused(self.daemon.call("POST", "/v1/sandboxes", body, {"Content-Type": "application/json"}), 400)

@@ -69,10 +69,27 @@ class Embedded(unittest.TestCase):
             self.assertNotIn(b"hidden", done.stderr)
 
     def test_what_the_engine_refuses_is_told_in_flags(self):
-        done = atoll("run", "--ttl", "300d", "--", "true")
-        self.assertEqual(done.returncode, 125)
-        self.assertIn(b"--ttl", done.stderr)
-        self.assertNotIn(b"ttl_s", done.stderr)
+        for flag, words in (("--ttl", b"300 days is longer than the 7 days that a sandbox may live"),
+                            ("--idle", b"300 days is longer than the 7 days that a sandbox may live unused"),
+                            ("--timeout", b"300 days is longer than the 30 days that a command may run")):
+            done = atoll("run", flag, "300d", "--", "true")
+            self.assertEqual(done.returncode, 2, done)
+            self.assertIn(flag.encode() + b": " + words, done.stderr)
+            self.assertNotIn(b"_s", done.stderr)
+
+    def test_a_number_alone_counts_mib_for_a_flag_as_for_a_variable(self):
+        total = ("sh", "-c", "grep MemTotal /proc/meminfo")
+        flag = atoll("run", "--driver", "native", "--memory", "64", "--", *total)
+        variable = atoll("run", "--driver", "native", "--", *total, env={"ATOLL_MEMORY": "64"})
+        self.assertIn(f"{64 << 10} kB".encode(), flag.stdout, flag.stderr)
+        self.assertEqual(flag.stdout, variable.stdout, variable.stderr)
+
+    def test_output_that_has_nowhere_to_go_is_told(self):
+        for words in (("version",), ("run", "--json", "--", "echo", "hi")):
+            done = subprocess.run(["sh", "-c", '"$0" "$@" >&-', ATOLL, *words], capture_output=True, env=clean_environment(),
+                                  timeout=60)
+            self.assertEqual(done.returncode, 125, done)
+            self.assertIn(b"stdout is closed", done.stderr)
 
     def test_home_is_not_needed(self):
         environment = clean_environment()
@@ -287,6 +304,28 @@ class WithDaemon(unittest.TestCase):
         self.assertEqual(done.returncode, 125)
         self.assertNotIn(b"/v1/", done.stderr)
         self.assertEqual(self.cli("rm", box).returncode, 0)
+
+    def test_a_sandbox_without_a_name_is_a_usage_error(self):
+        for words in (("exec", "", "--", "ls"), ("rm", ""), ("rm", "x", ""), ("inspect", ""), ("logs", ""), ("find", ""),
+                      ("stats", ""), ("port", "", "80"), ("renew", ""), ("attach", ""), ("token", ""), ("diff", ""), ("watch", "")):
+            done = self.cli(*words)
+            self.assertEqual(done.returncode, 2, (words, done))
+            self.assertIn(b"the name of the sandbox is empty", done.stderr)
+
+    def test_a_key_without_an_id_is_a_usage_error(self):
+        self.assertEqual(self.cli("keys", "revoke", "").returncode, 2)
+
+    def test_a_limit_is_told_in_the_words_that_were_typed(self):
+        for flag, words in (("--ttl", b"8 days is longer than the 7 days"), ("--idle", b"8 days is longer than the 7 days")):
+            done = self.cli("create", flag, "8d")
+            self.assertEqual(done.returncode, 2, done)
+            self.assertIn(flag.encode() + b": " + words, done.stderr)
+
+    def test_output_of_a_command_that_has_nowhere_to_go_is_told(self):
+        done = subprocess.run(["sh", "-c", '"$0" run -- echo hi >&-', ATOLL], capture_output=True, timeout=60,
+                              env=clean_environment(ATOLL_STATE=self.daemon.state))
+        self.assertEqual(done.returncode, 125, done)
+        self.assertIn(b"stdout is closed", done.stderr)
 
     def test_over_tcp_a_key_is_needed(self):
         ready = next(json.loads(line) for line in self.daemon.log().splitlines() if "127.0.0.1" in line)

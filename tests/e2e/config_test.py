@@ -131,7 +131,7 @@ class FoundFiles(World):
         self.assertIn(words, done.stderr)
         self.assertNotIn("hidden-value", done.stderr)
         self.assertIn("hint", done.stderr)
-        self.assertEqual(self.atoll("config", "check", MY_TOKEN="hidden-value").returncode, 0)
+        self.assertEqual(self.atoll("config", "check", MY_TOKEN="hidden-value").returncode, 1)
 
     def test_cannot_take_isolation_away(self):
         self.refused("run_mode: local\n", "isolates less")
@@ -209,6 +209,17 @@ class Verbs(World):
         self.assertIn("the variable NOT_SET is not set", self.atoll("config", "check").stdout)
         self.project("sandbox: {memory: 1g}\n")
         self.assertEqual(self.atoll("config", "check").returncode, 0)
+
+    def test_check_tells_what_run_refuses_to_take_from_a_file_that_nobody_named(self):
+        self.project("sandbox: {driver: local}\n")
+        found = self.atoll("config", "check")
+        self.assertEqual(found.returncode, 1, found.stdout)
+        self.assertIn("error: sandbox.driver: a project file that nobody named may not choose local", found.stdout)
+        self.assertEqual(self.atoll("run", "--", "true").returncode, 126)
+        named = self.atoll("config", "check", "atoll.yaml")
+        self.assertEqual(named.returncode, 0, named.stdout)
+        self.assertIn("note: sandbox.driver: a project file that nobody named may not choose local", named.stdout)
+        self.assertEqual(self.atoll("run", "--config", "atoll.yaml", "--", "true").returncode, 0)
 
     def test_check_of_a_file_for_another_host(self):
         self.project("run_mode: lambda\nsandbox: {memory: 10240}\n")
@@ -324,7 +335,7 @@ class OfTheDaemon(World):
         facts = daemon.call("GET", "/v1/sandboxes/one").json
         asked = daemon.call("POST", "/v1/sandboxes", {"driver": "subprocess", "ttl_s": 601})
         self.assertEqual(asked.status, 400, asked)
-        self.assertIn("600", asked.json["detail"])
+        self.assertIn("10 minutes", asked.json["detail"])
         shaped = self.atoll("create", "--name", "two", ATOLL_STATE=None, cwd=self.base)
         self.assertEqual(shaped.returncode, 0, shaped.stderr)
         self.assertEqual(daemon.call("GET", "/v1/sandboxes/two").json["resources"]["memory_mb"], 96)

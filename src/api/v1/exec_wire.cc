@@ -2,6 +2,7 @@
 
 #include "api/openapi/requests.h"
 #include "base/text.h"
+#include "base/time_words.h"
 #include "core/request_check.h"
 
 namespace atl::api::v1 {
@@ -20,6 +21,13 @@ Result<int64_t> in_range(std::string_view field, std::optional<int64_t> value, i
   const int64_t number = value.value_or(fallback);
   if (number >= 0 && number <= most) return number;
   return invalid(field, std::to_string(number) + " is not between 0 and " + std::to_string(most));
+}
+
+Result<Millis> to_time(std::string_view field, std::optional<int64_t> value) {
+  const Millis time(value.value_or(0));
+  if (time.count() < 0) return invalid(field, std::to_string(time.count()) + " is less than zero");
+  if (time <= kLongestTimeout) return time;
+  return invalid(field, too_long(time, kLongestTimeout, "a command may run"));
 }
 
 Result<std::vector<std::string>> to_argv(WireExec& wire) {
@@ -124,12 +132,8 @@ Result<ExecPlan> to_plan(WireExec wire) {
   if (plan.after_stdin == AfterStdin::leave_open || !plan.stdin_bytes.empty()) {
     plan.request.stdin_mode = StdinMode::open;
   }
-  TRY(const int64_t timeout,
-      in_range("timeout_ms", wire.timeout_ms, 0, int64_t{kLongestTimeout.count()}));
-  plan.request.timeout = Millis(timeout);
-  TRY(const int64_t cpu_time,
-      in_range("cpu_time_ms", wire.cpu_time_ms, 0, int64_t{kLongestTimeout.count()}));
-  plan.request.cpu_time = Millis(cpu_time);
+  TRY(plan.request.timeout, to_time("timeout_ms", wire.timeout_ms));
+  TRY(plan.request.cpu_time, to_time("cpu_time_ms", wire.cpu_time_ms));
   TRY(const int64_t limit, in_range("output_limit", wire.output_limit, 0, kLargestOutputLimit));
   plan.request.output_limit = static_cast<uint64_t>(limit);
   if (!wire.warm.value_or(true)) plan.request.warm = Warmth::refused;

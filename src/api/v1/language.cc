@@ -38,7 +38,9 @@ bool is_called(const Language& language, std::string_view name) {
 // None is an option of the installer: those could make it read and write elsewhere.
 Result<> check_requirements(const std::vector<std::string>& requirements) {
   if (requirements.size() > kMostRequirements)
-    return invalid("requirements", "at most 200 are allowed");
+    return invalid("requirements", "there are " + std::to_string(requirements.size()) +
+                                       ", at most " + std::to_string(kMostRequirements) +
+                                       " are allowed");
   for (const auto& requirement : requirements) {
     if (requirement.empty() || requirement.size() > kLongestRequirement || !is_utf8(requirement) ||
         std::ranges::any_of(requirement, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {

@@ -41,6 +41,11 @@ Result<> add_code(WireRun& wire, WireExec& exec, CreateRequest& request) {
   if (!exec.cwd) exec.cwd = request.defaults.cwd;
   if (!exec.user) exec.user = request.defaults.user;
   const std::string directory = exec.cwd->empty() ? "" : *exec.cwd + "/";
+  if (request.files.size() == kMostInitialFiles) {
+    return invalid("files", "there are " + std::to_string(kMostInitialFiles) +
+                                ", and the code takes the place of one: at most " +
+                                std::to_string(kMostInitialFiles - 1) + " are allowed beside it");
+  }
   request.files.push_back({directory + std::string(language->file), *std::move(wire.code)});
   if (!wire.requirements || wire.requirements->empty()) return {};
   TRY(auto packages, get_packages(*language, *std::move(wire.requirements)));
@@ -72,7 +77,9 @@ constexpr openapi::Field kRunFields[] = {
      "names. The sandbox must have its program.",
      {},
      R"({"default":"python"})"},
-    {"files", "As in CreateSandbox.", {.most = int64_t{kMostInitialFiles}}},
+    {"files",
+     "As in CreateSandbox; `code` takes the place of one.",
+     {.most = int64_t{kMostInitialFiles}}},
     {"files_b64",
      "As in CreateSandbox.",
      {.most = int64_t{kMostInitialFiles}},
