@@ -1,0 +1,32 @@
+// What docker and podman do differently, though both speak the Engine API.
+#pragma once
+
+#include <string_view>
+
+namespace atl::container {
+
+struct Dialect {
+  std::string_view name;
+  std::string_view socket;    // where it listens by default, for root
+  std::string_view own_part;  // the same below $XDG_RUNTIME_DIR, for an ordinary user
+  std::string_view variable;  // names another one
+  std::string_view start;     // what starts it
+  bool owns_tmpfs = false;    // a tmpfs can be given to a user
+  bool can_update = false;    // limits of a running container can be changed
+};
+
+constexpr Dialect kDocker{.name = "docker",
+                          .socket = "/var/run/docker.sock",
+                          .own_part = "docker.sock",
+                          .variable = "DOCKER_HOST",
+                          .start = "systemctl start docker",
+                          .owns_tmpfs = true,
+                          .can_update = true};
+
+constexpr Dialect kPodman{.name = "podman",
+                          .socket = "/run/podman/podman.sock",
+                          .own_part = "podman/podman.sock",
+                          .variable = "CONTAINER_HOST",
+                          .start = "systemctl start podman.socket"};
+
+}  // namespace atl::container
