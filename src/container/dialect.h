@@ -10,15 +10,17 @@ struct Dialect {
   std::string_view socket;    // where it listens by default, for root
   std::string_view own_part;  // the same below $XDG_RUNTIME_DIR, for an ordinary user
   std::string_view variable;  // names another one
-  std::string_view start;     // what starts it
-  bool owns_tmpfs = false;    // a tmpfs can be given to a user
-  bool can_update = false;    // limits of a running container can be changed
+  std::string_view image_variable;
+  std::string_view start;   // what starts it
+  bool owns_tmpfs = false;  // a tmpfs can be given to a user
+  bool can_update = false;  // limits of a running container can be changed
 };
 
 constexpr Dialect kDocker{.name = "docker",
                           .socket = "/var/run/docker.sock",
                           .own_part = "docker.sock",
                           .variable = "DOCKER_HOST",
+                          .image_variable = "ATOLL_DOCKER_IMAGE",
                           .start = "systemctl start docker",
                           .owns_tmpfs = true,
                           .can_update = true};
@@ -27,6 +29,7 @@ constexpr Dialect kPodman{.name = "podman",
                           .socket = "/run/podman/podman.sock",
                           .own_part = "podman/podman.sock",
                           .variable = "CONTAINER_HOST",
+                          .image_variable = "ATOLL_PODMAN_IMAGE",
                           .start = "systemctl start podman.socket"};
 
 }  // namespace atl::container

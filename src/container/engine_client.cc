@@ -79,8 +79,9 @@ EngineClient::EngineClient(asio::any_io_executor executor, const Dialect& dialec
     : executor_(executor),
       dialect_(dialect),
       socket_(std::move(socket)),
-      // One connection per sandbox waits for its end.
-      http_(executor, {.connections_per_endpoint = 16'384}),
+      // One connection per sandbox waits for its end. None is kept: after a restart of the engine
+      // it would only be in the way.
+      http_(executor, {.idle_per_endpoint = 0, .connections_per_endpoint = 16'384}),
       waits_(std::make_shared<Waits>()) {
   endpoint_.kind = net::Endpoint::Kind::unix_socket;
   endpoint_.socket_path = socket_;

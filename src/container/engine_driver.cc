@@ -243,7 +243,7 @@ class EngineDriver final : public Driver {
     co_return Error(Code::unavailable,
                     std::string(dialect_.name) + " has no image " + to_printable(options_.image))
         .with_hint("fetch it: " + std::string(dialect_.name) + " pull " + options_.image +
-                   "; or name another: ATOLL_ENGINE_IMAGE");
+                   "; or name another: " + std::string(dialect_.image_variable));
   }
 
   Capabilities capabilities() const {
@@ -315,7 +315,7 @@ std::unique_ptr<Driver> make_engine_driver(asio::any_io_executor executor, const
 }
 
 EngineDriverOptions options_from_environment(const Dialect& dialect) {
-  return {.host = variable(dialect.variable), .image = variable("ATOLL_ENGINE_IMAGE")};
+  return {.host = variable(dialect.variable), .image = variable(dialect.image_variable)};
 }
 
 }  // namespace atl::container

@@ -28,7 +28,7 @@ constexpr const char* kUsualImage = "debian:stable-slim";
 std::unique_ptr<Driver> make_engine_driver(asio::any_io_executor executor, const Dialect& dialect,
                                            EngineDriverOptions options);
 
-// The options as the environment has them: DOCKER_HOST or CONTAINER_HOST, ATOLL_ENGINE_IMAGE.
+// The options as the environment has them: DOCKER_HOST and ATOLL_DOCKER_IMAGE, for example.
 EngineDriverOptions options_from_environment(const Dialect& dialect);
 
 }  // namespace atl::container

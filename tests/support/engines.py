@@ -2,7 +2,7 @@
 
     engines.py docker|podman PROGRAM ARGS…     runs a program with the engine and fails if the engine leaves anything
 
-The program finds the engine by DOCKER_HOST or CONTAINER_HOST and its image by ATOLL_ENGINE_IMAGE.
+The program finds the engine by DOCKER_HOST or CONTAINER_HOST and its image by ATOLL_DOCKER_IMAGE or ATOLL_PODMAN_IMAGE.
 """
 
 import http.client
@@ -76,7 +76,7 @@ class Engine:
     @property
     def environment(self):
         variable = "DOCKER_HOST" if self.name == "docker" else "CONTAINER_HOST"
-        return {variable: f"unix://{self.socket}", "ATOLL_ENGINE_IMAGE": self.image, "ATOLL_TEST_ENGINE": self.root}
+        return {variable: f"unix://{self.socket}", f"ATOLL_{self.name.upper()}_IMAGE": self.image, "ATOLL_TEST_ENGINE": self.root}
 
     def command(self):
         if self.name == "docker":
