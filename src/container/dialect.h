@@ -12,7 +12,7 @@ struct Dialect {
   std::string_view variable;  // names another one
   std::string_view image_variable;
   std::string_view start;   // what starts it
-  bool owns_tmpfs = false;  // a tmpfs can be given to a user
+  bool owns_tmpfs = false;  // a tmpfs takes the kernel's own options
   bool can_update = false;  // limits of a running container can be changed
 };
 

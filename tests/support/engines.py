@@ -5,6 +5,7 @@
 The program finds the engine by DOCKER_HOST or CONTAINER_HOST and its image by ATOLL_DOCKER_IMAGE or ATOLL_PODMAN_IMAGE.
 """
 
+import contextlib
 import http.client
 import io
 import json
@@ -72,6 +73,7 @@ class Engine:
         self.log_path = f"{self.root}/engine.log"
         self.image = IMAGE if name == "docker" else PODMAN_IMAGE
         self.process = None
+        self.groups = self.cgroups()
 
     @property
     def environment(self):
@@ -142,11 +144,10 @@ class Engine:
 
     def kill(self):
         """As if it had crashed: containers stay, nobody answers."""
-        os.kill(self.server_pid(), signal.SIGKILL)
+        self.process.kill()  # unshare has become it
         self.process.wait(30)
-
-    def server_pid(self):
-        return self.process.pid  # unshare has become it
+        # Its containerd dies with it. Where nobody reaps that, the next one would wait for it for ever.
+        pathlib.Path(f"{self.root}/exec/containerd/containerd.pid").unlink(missing_ok=True)
 
     def stop(self):
         """Ends it, removes everything of its and returns what should not have been left."""
@@ -170,27 +171,45 @@ class Engine:
         except AssertionError:
             for pid, words in self.processes():
                 left.append(f"process {pid} {words}")
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         for mount in self.mounts():
             if mount != f"{self.root}/data" and not mount.endswith(("/data/overlay", "/data/overlay2")):
                 left.append(f"mount {mount}")
             subprocess.run(["umount", "--lazy", mount], capture_output=True)
+        # The engine makes one above those of its containers, and leaves it.
+        made = self.cgroups() - self.groups
+        for group in sorted(made, key=len, reverse=True):
+            with contextlib.suppress(OSError):
+                os.rmdir(group)
+        left += [f"cgroup {group}" for group in made if os.path.isdir(group)]
         shutil.rmtree(self.root, ignore_errors=True)
         if os.path.exists(self.root):
             left.append(f"directory {self.root}")
         return left
 
     def processes(self):
-        """Everybody whose arguments name the engine's directory: servers, shims, monitors."""
-        found = []
+        """Everybody whose arguments name the engine's directory (servers, shims, monitors), and whoever is below them."""
+        seen = {}
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
                 words = pathlib.Path(f"/proc/{name}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                parent = int(pathlib.Path(f"/proc/{name}/stat").read_text().rsplit(")", 1)[1].split()[1])
             except OSError:
                 continue
-            if self.root in words and int(name) != os.getpid():
-                found.append((int(name), words[:200]))
-        return found
+            if words and int(name) != os.getpid():
+                seen[int(name)] = (parent, words[:200])
+        ours = {pid for pid, (_, words) in seen.items() if self.root in words}
+        while more := {pid for pid, (parent, _) in seen.items() if parent in ours} - ours:
+            ours |= more
+        return [(pid, seen[pid][1]) for pid in sorted(ours)]
+
+    def cgroups(self):
+        """What an engine of this kind has made, empty or not."""
+        tops = [*pathlib.Path("/sys/fs/cgroup").glob("*/docker"), *pathlib.Path("/sys/fs/cgroup").glob("*/libpod_parent"),
+                *pathlib.Path("/sys/fs/cgroup").glob("docker"), *pathlib.Path("/sys/fs/cgroup").glob("libpod_parent")]
+        mine = [top for top in tops if top.name == ("docker" if self.name == "docker" else "libpod_parent")]
+        return {str(path) for top in mine for path in [top, *top.glob("*/")] if path.is_dir()}
 
     def mounts(self):
         """Deepest first."""

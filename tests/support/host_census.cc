@@ -117,7 +117,9 @@ HostCensus HostCensus::take(const std::string& root) {
     for (auto& process : processes_of(one)) found["processes"].insert(std::move(process.command));
     std::ifstream mounts("/proc/self/mountinfo");
     for (std::string line; std::getline(mounts, line);) {
-      if (line.find(one) != std::string::npos) found["mounts"].insert(line);
+      // Podman mounts its storage on itself while it uses it, whatever containers there are.
+      const bool is_storage = line.find(one + "/data/overlay ") != std::string::npos;
+      if (line.find(one) != std::string::npos && !is_storage) found["mounts"].insert(line);
     }
   }
 
