@@ -1,6 +1,6 @@
 // atoll-agent: see agent.h. Started by atoll-launcher, with the descriptors of
-// native/agent_config.h; by a container engine, with a socket to call (caller.h); and as a file tool
-// by itself, see tools/tool.h.
+// native/agent_config.h; by a container engine, with a socket to call (caller.h); and as a file
+// tool by itself, see tools/tool.h.
 #include <cstdio>
 #include <cstring>
 

@@ -256,7 +256,10 @@ class EmbeddedEngine final : public cli::LocalEngine {
     loop_->poll();
   }
 
-  std::vector<DriverView> drivers() override { return engine_.drivers(); }
+  std::vector<DriverView> drivers() override {
+    static_cast<void>(run_task(*loop_, engine_.ask_rest()));
+    return engine_.drivers();
+  }
 
   Result<Explanation> explain(CreateRequest request) override {
     return run_task(*loop_, engine_.explain(std::move(request)));
@@ -297,7 +300,7 @@ class EmbeddedEngine final : public cli::LocalEngine {
         store_(loop_->get_executor()),
         engine_(loop_->get_executor(), store_,
                 make_drivers(loop_->get_executor(), *launcher_, 0, std::move(engines)), metrics_,
-                system_clock(), {}) {}
+                system_clock(), {.asking = Asking::when_needed}) {}
 
   // The sandbox waits at the command's end while `at_end` looks at it from outside of the loop.
   Result<RunResult> run_and_look(cli::LocalRun run,

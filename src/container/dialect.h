@@ -11,9 +11,10 @@ struct Dialect {
   std::string_view own_part;  // the same below $XDG_RUNTIME_DIR, for an ordinary user
   std::string_view variable;  // names another one
   std::string_view image_variable;
-  std::string_view start;   // what starts it
-  bool owns_tmpfs = false;  // a tmpfs takes the kernel's own options
-  bool can_update = false;  // limits of a running container can be changed
+  std::string_view start;     // what starts it
+  bool owns_tmpfs = false;    // a tmpfs takes the kernel's own options
+  bool can_update = false;    // limits of a running container can be changed
+  bool hides_groups = false;  // gives a cgroup namespace on version 1, too
 };
 
 constexpr Dialect kDocker{.name = "docker",
@@ -23,7 +24,8 @@ constexpr Dialect kDocker{.name = "docker",
                           .image_variable = "ATOLL_DOCKER_IMAGE",
                           .start = "systemctl start docker",
                           .owns_tmpfs = true,
-                          .can_update = true};
+                          .can_update = true,
+                          .hides_groups = true};
 
 constexpr Dialect kPodman{.name = "podman",
                           .socket = "/run/podman/podman.sock",

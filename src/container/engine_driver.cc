@@ -111,6 +111,7 @@ class EngineDriver final : public Driver {
   }
 
   std::string_view name() const override { return dialect_.name; }
+  bool is_somebody_elses() const override { return true; }
 
   Task<Capabilities> probe() override {
     CO_TRY_OK(check_setup());
@@ -145,9 +146,9 @@ class EngineDriver final : public Driver {
     }
     fleet_->live.erase(spec.id);
     // One that another has made under this name is not ours to remove.
-    auto removed = sandbox.error().code() == Code::already_exists
-                       ? AgentDoor::remove(options_.directory, spec.id)
-                       : co_await remove_container(fleet_, spec.id);
+    Result<> removed = AgentDoor::remove(options_.directory, spec.id);
+    if (sandbox.error().code() != Code::already_exists)
+      removed = co_await remove_container(fleet_, spec.id);
     auto error = std::move(sandbox).error();
     // It bears our labels, so that list() shows it as soon as the engine answers again.
     if (!removed) error = std::move(error).with("and its remains could not be removed yet");
@@ -272,6 +273,10 @@ class EngineDriver final : public Driver {
         "files live in memory and are gone with the sandbox",
         "paths of the host show in the sandbox's list of mounts",
     };
+    if (!dialect_.hides_groups) {
+      can.not_protected.emplace_back(
+          "with control groups of version 1 the sandbox sees the names of the host's groups");
+    }
     return can;
   }
 

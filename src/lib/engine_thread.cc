@@ -39,7 +39,8 @@ struct EngineThread::Impl {
         engine(loop->get_executor(), store,
                app::make_drivers(loop->get_executor(), *launcher, options.most_parked,
                                  app::engines_of(*launcher, options.libexec)),
-               metrics, system_clock(), {.default_ttl = kForEver, .longest_ttl = kForEver}) {}
+               metrics, system_clock(),
+               {.default_ttl = kForEver, .longest_ttl = kForEver, .asking = Asking::when_needed}) {}
 
   const pid_t owner = getpid();
   std::unique_ptr<asio::io_context> loop;

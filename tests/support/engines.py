@@ -217,8 +217,21 @@ class Engine:
         return sorted((path for path in found if path.startswith(self.root)), key=len, reverse=True)
 
 
+def lacking(name):
+    """What this host lacks for such an engine; "" = nothing."""
+    programs = {"docker": ("dockerd", "containerd", "runc"), "podman": ("podman", "conmon", "runc")}[name]
+    missing = [program for program in (*programs, "unshare") if not shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin")]
+    return ", ".join(missing + ([] if os.geteuid() == 0 else ["root"]))
+
+
 def main():
-    engine = Engine(sys.argv[1]).start()
+    name = sys.argv[1]
+    if missing := lacking(name):
+        # The program finds none, not even somebody's own, and says so in its own way.
+        print(f"there is no {name} here, for lack of {missing}", file=sys.stderr)
+        variable = "DOCKER_HOST" if name == "docker" else "CONTAINER_HOST"
+        return subprocess.run(sys.argv[2:], env={**os.environ, variable: "unix:///nonexistent/engine.sock"}).returncode
+    engine = Engine(name).start()
     code = 1
     try:
         code = subprocess.run(sys.argv[2:], env=dict(os.environ, **engine.environment)).returncode
