@@ -39,7 +39,8 @@ std::string usual_socket(const Dialect& dialect) {
 
 // What the agent is told instead of what the launcher would say: it is alone with one user, and the
 // engine has made everything that is around it.
-std::string first_words(const SandboxSpec& spec, const ContainerSpec& made, bool ends_with_us) {
+Result<std::string> first_words(const SandboxSpec& spec, const ContainerSpec& made,
+                                bool ends_with_us) {
   native::AgentConfig config;
   config.sandbox_id = spec.id;
   config.env = spec.env;
@@ -54,8 +55,11 @@ std::string first_words(const SandboxSpec& spec, const ContainerSpec& made, bool
   facts.without.add(native::Layer::root);
   facts.rlimits = {{RLIMIT_CORE, 0}, {RLIMIT_NOFILE, native::kDefaultOpenFiles}};
   facts.memory_bytes = made.memory_bytes;
+  const std::string encoded = encode(config);
+  if (encoded.size() > native::kLargestConfig)
+    return Error(Code::too_large, "the sandbox's environment is larger than 512 KiB");
   ByteWriter words;
-  words.text(encode(config));
+  words.text(encoded);
   words.text(encode(facts));
   return std::move(words).bytes();
 }
@@ -134,12 +138,13 @@ class EngineDriver final : public Driver {
     made.instance = options_.directory;
     made.image = options_.image;
     made.agent = options_.agent;
+    CO_TRY(auto words, first_words(spec, made, options_.ends_with_us));
     CO_TRY(made.volumes, co_await find_volumes());
     CO_TRY_OK(make_places());
     CO_TRY(auto door, AgentDoor::make(fleet_->executor, options_.directory, spec.id));
     made.door = door->path();
-    auto sandbox = co_await start(spec.id, made, std::move(door),
-                                  first_words(spec, made, options_.ends_with_us), spec.expires_at);
+    auto sandbox =
+        co_await start(spec.id, made, std::move(door), std::move(words), spec.expires_at);
     if (sandbox) {
       spawn(fleet_->executor, watch(fleet_, spec.id));
       co_return std::move(sandbox);
@@ -290,6 +295,12 @@ class EngineDriver final : public Driver {
     auto started = co_await fleet_->client.start(container);
     if (!started) co_return std::move(started).error().with("starting the container");
     auto state = co_await fleet_->client.inspect(container);
+    const bool is_gone = state ? !state->is_running : state.error().code() == Code::not_found;
+    if (is_gone) {
+      co_return Error(Code::unavailable, "the container ended as soon as it was started")
+          .with_hint("its image or the engine's runtime is broken; try: " +
+                     std::string(dialect_.name) + " run --rm " + made.image + " true");
+    }
     if (!state) co_return std::move(state).error().with("looking at the container");
     // An engine leaves out what its kernel cannot limit, and starts it all the same.
     if (state->memory_bytes != static_cast<int64_t>(made.memory_bytes) ||

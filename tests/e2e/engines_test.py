@@ -146,6 +146,11 @@ class Cases:
         daemon.exec(box, "touch", "go")
         told = [event for event in daemon.events(box, process)]
         self.assertEqual("".join(event.get("data", "") for event in told), "before\nafter green\n", told)
+        # One that leaves in order leaves them, too.
+        daemon.terminate()
+        self.assertEqual(daemon.process.returncode, 0, daemon.log())
+        self.restart(daemon)
+        self.assertEqual(daemon.exec(box, "ls")["stdout"], "go\n")
         self.assertEqual(daemon.call("DELETE", f"/v1/sandboxes/{box}").status, 204)
         self.no_containers()
 
