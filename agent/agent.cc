@@ -15,6 +15,7 @@
 #include <array>
 #include <cerrno>
 
+#include "agent/caller.h"
 #include "guest/frame.h"
 #include "native/seccomp.h"
 #include "os/file.h"
@@ -26,6 +27,8 @@ namespace {
 constexpr size_t kMostConnections = 64;
 constexpr size_t kLargestFacts = 64 * 1024;
 constexpr int kLastInherited = 63;
+// How often an agent that has lost its connection looks whether somebody waits for it.
+constexpr Micros kCallPace = Millis(100);
 
 Result<std::string> read_inherited(int number, size_t limit) {
   Fd fd(number);
@@ -68,19 +71,20 @@ Result<Fd> take_signals() {
 
 }  // namespace
 
-Agent::Agent(os::Poller poller, Jail jail, std::string token, Fd signals)
+Agent::Agent(os::Poller poller, Jail jail, std::string token, Fd signals, std::string socket)
     : poller_(std::move(poller)),
       jail_(std::move(jail)),
       token_(std::move(token)),
       signals_(std::move(signals)),
-      listener_(native::kAgentListener),
+      listener_(socket.empty() ? native::kAgentListener : -1),
+      socket_(std::move(socket)),
       processes_(poller_, jail_, jail_.take_groups(),
                  [this](pid_t pid) { proc_files_.command_began(pid); }),
       sudo_door_(poller_, jail_, processes_),
       proc_files_(jail_.take_proc_files(), jail_.facts().memory_bytes, jail_.facts().processors,
                   [this] { return processes_.work_usage(); }) {}
 
-Result<std::unique_ptr<Agent>> Agent::create() {
+Result<std::unique_ptr<Agent>> Agent::create(std::string socket) {
   // Not readable and not traceable by a command that has the same uid.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return os_error("becoming a subreaper");
@@ -104,15 +108,15 @@ Result<std::unique_ptr<Agent>> Agent::create() {
   TRY(auto poller, os::Poller::create());
   TRY(auto signals, take_signals());
 
-  std::unique_ptr<Agent> agent(
-      new Agent(std::move(poller), std::move(jail), std::move(token), std::move(signals)));
+  std::unique_ptr<Agent> agent(new Agent(std::move(poller), std::move(jail), std::move(token),
+                                         std::move(signals), std::move(socket)));
   TRY_OK(agent->listen());
   return agent;
 }
 
 Result<> Agent::listen() {
   TRY_OK(poller_.add(signals_.get(), EPOLLIN, [this](uint32_t) { on_signal(); }));
-  TRY_OK(poller_.add(listener_.get(), EPOLLIN, [this](uint32_t) { accept(); }));
+  if (listener_) TRY_OK(poller_.add(listener_.get(), EPOLLIN, [this](uint32_t) { accept(); }));
   add_connection(Fd(native::kAgentConnection), Preface::none);
   first_ = connections_.front().get();
   return sudo_door_.open();
@@ -137,6 +141,13 @@ void Agent::accept() {
   auto socket = os::accept_from(listener_);
   if (socket && connections_.size() < kMostConnections)
     add_connection(std::move(*socket), Preface::token);
+}
+
+void Agent::call_home() {
+  const Micros now = system_clock().boot();
+  if (!is_alone() || now < next_call_) return;
+  next_call_ = now + kCallPace;
+  if (auto socket = call_again(socket_)) add_connection(std::move(*socket), Preface::none);
 }
 
 void Agent::on_signal() {
@@ -179,7 +190,8 @@ void Agent::drop_closed() {
 Micros Agent::next_deadline() const {
   Micros next{0};
   for (const Micros due :
-       {processes_.next_deadline(), proc_files_.next_deadline(), sudo_door_.next_deadline()}) {
+       {processes_.next_deadline(), proc_files_.next_deadline(), sudo_door_.next_deadline(),
+        jail_.config().expires_at, is_alone() ? std::max(next_call_, Micros(1)) : Micros(0)}) {
     if (due.count() > 0 && (next.count() == 0 || due < next)) next = due;
   }
   for (const auto& connection : connections_) {
@@ -190,8 +202,13 @@ Micros Agent::next_deadline() const {
 }
 
 int Agent::run() {
-  while (!ending_) {
+  const auto is_due = [this] {
+    const Micros end = jail_.config().expires_at;
+    return end.count() > 0 && system_clock().boot() >= end;
+  };
+  while (!ending_ && !is_due()) {
     if (!poller_.wait(next_deadline())) return 1;
+    call_home();
     processes_.end_overdue();
     sudo_door_.send_away_the_silent();
     drop_closed();
@@ -199,8 +216,10 @@ int Agent::run() {
     proc_files_.refresh();
     processes_.tidy();
   }
+  const bool has_expired = !ending_;
   const int left = processes_.end_all();
   drop_closed();
+  if (has_expired) return native::kAgentExpired;
   return left == 0 ? native::kAgentLeftNothing : 1;
 }
 

@@ -19,26 +19,31 @@ namespace atl::agent {
 
 class Agent final {
  public:
-  static Result<std::unique_ptr<Agent>> create();
+  // `socket` is what an agent calls that has no launcher to accept connections from; see caller.h.
+  static Result<std::unique_ptr<Agent>> create(std::string socket = {});
 
   // Returns the exit code.
   int run();
 
  private:
-  Agent(os::Poller poller, Jail jail, std::string token, Fd signals);
+  Agent(os::Poller poller, Jail jail, std::string token, Fd signals, std::string socket);
 
   Result<> listen();
   void add_connection(Fd socket, Preface preface);
   void accept();
+  void call_home();
   void on_signal();
   void drop_closed();
   Micros next_deadline() const;
+  bool is_alone() const { return !socket_.empty() && connections_.empty(); }
 
   os::Poller poller_;
   Jail jail_;
   std::string token_;
   Fd signals_;
-  Fd listener_;
+  Fd listener_;               // none where we call
+  const std::string socket_;  // what we call; "" = others connect to us
+  Micros next_call_{0};
   ProcessTable processes_;
   SudoDoor sudo_door_;
   ProcFiles proc_files_;

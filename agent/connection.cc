@@ -134,6 +134,12 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
       send_ok(frame.channel, guest::encode(guest::HelloOk{version, ATOLL_VERSION}));
       return {};
     }
+    case FrameType::renew: {
+      TRY(const auto message, guest::decode_renew(frame.body));
+      jail_.renew(message.expires_at);
+      send_ok(frame.channel);
+      return {};
+    }
     case FrameType::hand_over: {
       TRY(auto message, guest::decode_hand_over(frame.body));
       TRY_OK(jail_.hand_over(std::move(message)));

@@ -198,7 +198,9 @@ Result<Jail> Jail::create_box(native::AgentConfig config, native::BoxFacts facts
   jail.work_ = std::move(work);
   jail.proc_files_ = std::move(proc_files);
   jail.copies_ = std::move(copies);
-  jail.drop_capabilities_ = !jail.facts_.without.has(native::Layer::capabilities);
+  // A container's agent has none to drop, nor the right to.
+  jail.drop_capabilities_ =
+      !jail.facts_.without.has(native::Layer::capabilities) && has_capabilities();
   if (jail.facts_.cgroup_version == native::CgroupVersion::v2 &&
       !jail.facts_.without.has(native::Layer::seccomp) &&
       !jail.facts_.without.has(native::Layer::no_new_privileges)) {

@@ -46,6 +46,7 @@ class Jail final {
   void confine(native::ChildPlan& plan, const User& user) const;
   // A parked sandbox is somebody's from now on; once.
   Result<> hand_over(guest::HandOver message);
+  void renew(Micros expires_at) { config_.expires_at = expires_at; }
   ExecGroups take_groups();
   // The files of /proc that the agent writes; empty when there are none.
   Fd take_proc_files();

@@ -1,10 +1,22 @@
 // atoll-agent: see agent.h. Started by atoll-launcher, with the descriptors of
-// native/agent_config.h, and as a file tool by itself, see tools/tool.h.
+// native/agent_config.h; by a container engine, with a socket to call (caller.h); and as a file
+// tool by itself, see tools/tool.h.
 #include <cstdio>
 #include <cstring>
 
 #include "agent/agent.h"
+#include "agent/caller.h"
 #include "agent/tools/tool.h"
+
+namespace {
+
+int refuse(const atl::Error& error) {
+  std::fprintf(stderr, "atoll-agent: %s\n", error.message().c_str());
+  atl::agent::tell_why_not(error);
+  return 1;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
@@ -13,11 +25,12 @@ int main(int argc, char** argv) {
   }
   if (argc > 2 && std::strcmp(argv[1], "tool") == 0)
     return atl::agent::run_tool({argv + 2, argv + argc});
-  auto agent = atl::agent::Agent::create();
-  if (!agent) {
-    std::fprintf(stderr, "atoll-agent: %s\n", agent.error().message().c_str());
-    atl::agent::tell_why_not(agent.error());
-    return 1;
+  std::string socket;
+  if (argc == 3 && std::strcmp(argv[1], "call") == 0) {
+    socket = argv[2];
+    if (auto called = atl::agent::call_first(socket); !called) return refuse(called.error());
   }
+  auto agent = atl::agent::Agent::create(std::move(socket));
+  if (!agent) return refuse(agent.error());
   return (*agent)->run();
 }

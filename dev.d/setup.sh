@@ -7,10 +7,12 @@ packages_of() {
         libboost1.81-dev libboost-json1.81-dev libexpected-dev libfmt-dev libyaml-cpp-dev \
         libsqlite3-dev libssl-dev binutils
       ;;
-    # The second and third line are what everyday_test.py runs in sandboxes; btrfs-progs makes the storage pool.
+    # The second and third line are what everyday_test.py runs in sandboxes; btrfs-progs makes the storage pool. The last is the
+    # engines of tests/support/engines.py.
     test) echo libclang-rt-19-dev llvm-19 libgtest-dev libgmock-dev curl jq procps \
       git gcc g++ libc6-dev make cmake perl python3-venv nodejs npm sqlite3 tmux vim less bsdutils strace \
-      openssh-client openssl file bzip2 xz-utils passwd btrfs-progs groff-base zsh fish pkg-config ;;
+      openssh-client openssl file bzip2 xz-utils passwd btrfs-progs groff-base zsh fish pkg-config \
+      docker.io podman runc conmon util-linux ;;
     # QEMU, and what a guest's disk is made of and with (tests/vm).
     vm)
       echo qemu-system-x86 busybox-static kmod e2fsprogs btrfs-progs procps psmisc git iproute2 libcap2-bin \

@@ -1,20 +1,22 @@
 // What an engine is given to make sandboxes with: the same for a daemon, a run and a library.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/task.h"
 #include "core/engine.h"
-
-namespace atl::native {
-class LauncherClient;
-}
+#include "drivers/registry.h"
 
 namespace atl::app {
 
 // Every driver of the registry, over one launcher, in the order of preference. The launcher
 // outlives them.
 std::vector<EngineDriver> make_drivers(const asio::any_io_executor& executor,
-                                       native::LauncherClient& launcher, size_t most_parked);
+                                       native::LauncherClient& launcher, size_t most_parked,
+                                       drivers::Engines engines);
+
+// For sandboxes that end with this process; `libexec` is where atoll-agent is.
+drivers::Engines engines_of(const native::LauncherClient& embedded, const std::string& libexec);
 
 }  // namespace atl::app

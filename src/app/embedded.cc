@@ -239,8 +239,10 @@ class EmbeddedEngine final : public cli::LocalEngine {
     telemetry::StageTimer timer;
     auto loop = std::make_unique<asio::io_context>(1);
     TRY(auto libexec, find_libexec());
-    TRY(auto launcher, open_embedded_launcher(loop->get_executor(), std::move(libexec)));
-    std::unique_ptr<EmbeddedEngine> made(new EmbeddedEngine(std::move(loop), std::move(launcher)));
+    TRY(auto launcher, open_embedded_launcher(loop->get_executor(), libexec));
+    auto engines = engines_of(*launcher, libexec);
+    std::unique_ptr<EmbeddedEngine> made(
+        new EmbeddedEngine(std::move(loop), std::move(launcher), std::move(engines)));
     TRY_OK(run_task(*made->loop_, made->engine_.recover()));
     timer.mark("engine");
     made->began_ = timer.stages();
@@ -254,7 +256,10 @@ class EmbeddedEngine final : public cli::LocalEngine {
     loop_->poll();
   }
 
-  std::vector<DriverView> drivers() override { return engine_.drivers(); }
+  std::vector<DriverView> drivers() override {
+    static_cast<void>(run_task(*loop_, engine_.ask_rest()));
+    return engine_.drivers();
+  }
 
   Result<Explanation> explain(CreateRequest request) override {
     return run_task(*loop_, engine_.explain(std::move(request)));
@@ -289,12 +294,13 @@ class EmbeddedEngine final : public cli::LocalEngine {
 
  private:
   EmbeddedEngine(std::unique_ptr<asio::io_context> loop,
-                 std::unique_ptr<native::LauncherClient> launcher)
+                 std::unique_ptr<native::LauncherClient> launcher, drivers::Engines engines)
       : loop_(std::move(loop)),
         launcher_(std::move(launcher)),
         store_(loop_->get_executor()),
-        engine_(loop_->get_executor(), store_, make_drivers(loop_->get_executor(), *launcher_, 0),
-                metrics_, system_clock(), {}) {}
+        engine_(loop_->get_executor(), store_,
+                make_drivers(loop_->get_executor(), *launcher_, 0, std::move(engines)), metrics_,
+                system_clock(), {.asking = Asking::when_needed}) {}
 
   // The sandbox waits at the command's end while `at_end` looks at it from outside of the loop.
   Result<RunResult> run_and_look(cli::LocalRun run,

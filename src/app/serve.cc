@@ -186,6 +186,8 @@ Result<> serve(cli::ServeOptions options) {
   }
   TRY_OK(become(user));
 
+  // Where another unit is the launcher, only drivers over engines need it.
+  const auto libexec = find_libexec();
   TRY(AdminKey key, state.admin_key());
   TRY(const auto daemon,
       Daemon::create(
@@ -197,6 +199,8 @@ Result<> serve(cli::ServeOptions options) {
            .address = listen.address,
            .port = listen.port,
            .most_parked = options.most_parked,
+           .engine_directory = state.file("engines"),
+           .agent = libexec ? *libexec + "/atoll-agent" : std::string(),
            .local_users = options.local_users,
            .requests_per_s = static_cast<double>(options.requests_per_s),
            .engine = {.default_ttl = options.default_ttl,

@@ -30,8 +30,10 @@ struct Daemon::Impl {
         parts(std::move(options)),
         store(std::move(opened)),
         keys(*store, system_clock()),
-        engine(executor, *store, make_drivers(executor, launcher, parts.most_parked), metrics,
-               system_clock(), parts.engine),
+        engine(executor, *store,
+               make_drivers(executor, launcher, parts.most_parked,
+                            {.directory = parts.engine_directory, .agent = parts.agent}),
+               metrics, system_clock(), parts.engine),
         api(engine, keys, metrics, tracer, system_clock(), api_options()),
         server(executor, api) {}
 

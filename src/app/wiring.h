@@ -28,6 +28,8 @@ struct DaemonParts {
   std::string address;                              // literal; "" = no TCP
   uint16_t port = 0;                                // 0 = the kernel's choice
   size_t most_parked = 0;                           // sandboxes of a kind that are made ahead
+  std::string engine_directory = {};                // for drivers over somebody else's engine
+  std::string agent = {};                           // atoll-agent; "" = not found
   bool local_users = false;   // the socket is for everybody on this host (0666)
   double requests_per_s = 0;  // of each key; 0 = no limit
   EngineOptions engine;

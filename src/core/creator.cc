@@ -55,6 +55,7 @@ Task<SandboxView> Creator::create(Caller caller, CreateRequest request,
   timer.trace_to(caller.trace);
   CO_TRY_OK(check_create(request, parts_.options));
   if (idempotency) CO_TRY_OK(check_idempotency(*idempotency));
+  CO_TRY_OK(co_await ask_if_needed(to_wish(request)));
   CO_TRY(auto made, co_await find_made(caller, request, idempotency));
   if (made) co_return *std::move(made);
 
@@ -76,6 +77,7 @@ Task<SandboxView> Creator::create(Caller caller, CreateRequest request,
 
 Task<Explanation> Creator::explain(CreateRequest request) {
   CO_TRY_OK(check_create(request, parts_.options));
+  CO_TRY_OK(co_await ask_if_needed(to_wish(request)));
   CO_TRY(const auto route, at_stage("route", find_route(parts_.drivers, to_wish(request))));
   const DriverSlot& slot = *route.front();
   SandboxSpec spec;
@@ -90,10 +92,16 @@ Task<Explanation> Creator::explain(CreateRequest request) {
   co_return explanation;
 }
 
+Task<> Creator::ask_if_needed(RouteWish wish) {
+  if (!parts_.drivers.has_unasked() || find_route(parts_.drivers, wish)) co_return Result<>();
+  co_return co_await parts_.drivers.ask_rest();
+}
+
 Task<RecordPtr> Creator::create_for_run(Caller caller, CreateRequest request,
                                         telemetry::StageTimer timer) {
   timer.trace_to(caller.trace);
   CO_TRY_OK(check_create(request, parts_.options));
+  CO_TRY_OK(co_await ask_if_needed(to_wish(request)));
   if (!request.name.empty() && parts_.sandboxes.find_name(caller.tenant, request.name)) {
     co_return Error(Code::already_exists, "the name " + request.name + " is taken");
   }

@@ -6,6 +6,8 @@
 
 namespace atl {
 
+struct RouteWish;
+
 class Creator final {
  public:
   explicit Creator(Parts& parts) : parts_(parts) {}
@@ -39,6 +41,8 @@ class Creator final {
   Task<std::optional<SandboxView>> find_by_key(const Caller& caller,
                                                const Idempotency& idempotency);
   Task<SandboxView> join(RecordPtr record);
+  // Drivers that were to be asked late are asked if no other will do.
+  Task<> ask_if_needed(RouteWish wish);
   Result<Plan> plan(const Caller& caller, CreateRequest request, Lifecycle lifecycle,
                     telemetry::StageTimer timer);
   Task<> make(Plan plan);

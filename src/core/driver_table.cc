@@ -1,24 +1,42 @@
 #include "core/driver_table.h"
 
+#include <algorithm>
+
 #include "telemetry/log.h"
 
 namespace atl {
 
-DriverTable::DriverTable(std::vector<EngineDriver> drivers) {
+DriverTable::DriverTable(std::vector<EngineDriver> drivers, Asking asking) {
   slots_.reserve(drivers.size());
   for (auto& given : drivers) {
-    slots_.push_back({.driver = std::move(given.driver), .summary = std::move(given.summary)});
+    const bool is_late = asking == Asking::when_needed && given.driver->is_somebody_elses();
+    slots_.push_back({.driver = std::move(given.driver),
+                      .summary = std::move(given.summary),
+                      .is_asked = !is_late});
   }
 }
 
 Task<> DriverTable::probe_all() {
-  for (auto& slot : slots_) CO_TRY_OK(co_await probe(slot));
+  for (auto& slot : slots_) {
+    if (slot.is_asked) CO_TRY_OK(co_await probe(slot));
+  }
+  co_return Result<>();
+}
+
+bool DriverTable::has_unasked() const {
+  return std::ranges::any_of(slots_, [](const DriverSlot& slot) { return !slot.is_asked; });
+}
+
+Task<> DriverTable::ask_rest() {
+  for (auto& slot : slots_) {
+    if (!std::exchange(slot.is_asked, true)) CO_TRY_OK(co_await probe(slot));
+  }
   co_return Result<>();
 }
 
 Task<> DriverTable::probe_missing() {
   for (auto& slot : slots_) {
-    if (!slot.capabilities) CO_TRY_OK(co_await probe(slot));
+    if (slot.is_asked && !slot.capabilities) CO_TRY_OK(co_await probe(slot));
   }
   co_return Result<>();
 }

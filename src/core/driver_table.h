@@ -17,18 +17,22 @@ struct DriverSlot {
   // Nullopt while it does not answer, and `trouble` says why.
   std::optional<Capabilities> capabilities;
   Error trouble{Code::unavailable, "not probed yet"};
+  bool is_asked = true;  // false = not before ask_rest()
 
   std::string name() const { return std::string(driver->name()); }
 };
 
 class DriverTable final {
  public:
-  explicit DriverTable(std::vector<EngineDriver> drivers);
+  DriverTable(std::vector<EngineDriver> drivers, Asking asking);
 
   // Asks every driver, or only those that did not answer last time.
   Task<> probe_all();
   Task<> probe_missing();
   Task<> probe(DriverSlot& slot);
+  // Those that were to be asked late.
+  bool has_unasked() const;
+  Task<> ask_rest();
 
   DriverSlot* find(std::string_view name);
   // Code::unavailable when it is not configured any more or does not answer.

@@ -306,6 +306,8 @@ Task<RunResult> Engine::run(Caller caller, CreateRequest request, ExecRequest ex
 
 std::vector<DriverView> Engine::drivers() const { return impl_->parts.drivers.views(); }
 
+Task<> Engine::ask_rest() { return impl_->to_end(impl_->parts.drivers.ask_rest()); }
+
 EventLog& Engine::events() { return impl_->parts.events; }
 
 QueueLengths Engine::queue_lengths() const {

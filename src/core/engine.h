@@ -219,6 +219,10 @@ enum class Ending : uint8_t {
   end_sandboxes,
 };
 
+// When drivers over servers of others (Driver::is_somebody_elses) are probed: with all, or only
+// when no other driver will do, so that a single run need not wait for them.
+enum class Asking : uint8_t { at_once, when_needed };
+
 struct EngineOptions {
   std::chrono::seconds default_ttl{3600};
   std::chrono::seconds longest_ttl{7 * 24 * 3600};
@@ -231,6 +235,7 @@ struct EngineOptions {
   // What others than administrators must at least be given; where commands would be as good as the
   // daemon itself, nobody else may have them.
   Isolation members_floor = Isolation::none;
+  Asking asking = Asking::at_once;
   std::string boot_id;  // "" = as the kernel says
   // What a run leaves is cleared away when no other has ended for so long.
   Micros run_pause = Millis(5);
@@ -313,6 +318,8 @@ class Engine final : private DriverListener {
                       std::shared_ptr<RunStop> stop = nullptr);
 
   std::vector<DriverView> drivers() const;
+  // Probes those that were not asked yet.
+  Task<> ask_rest();
   // What becomes of sandboxes, of all tenants.
   EventLog& events();
   QueueLengths queue_lengths() const;

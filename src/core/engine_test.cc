@@ -335,6 +335,22 @@ TEST_F(EngineTest, TheDriversAreShownWithWhatWouldHelp) {
   EXPECT_EQ(drivers[1].hint, "start docker");
 }
 
+TEST_F(EngineTest, SomebodyElsesServerIsAskedOnlyWhenNobodyElseWillDo) {
+  FakeHost& docker = world_.add("docker");
+  docker.is_somebody_elses = true;
+  world_.options.asking = Asking::when_needed;
+  world_.start();
+  ASSERT_TRUE(world_.create());
+  EXPECT_EQ(docker.count("probe"), 0U);
+  EXPECT_EQ(docker.count("list"), 0U);
+
+  const auto made = world_.create({.driver = "docker"});
+
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ(made->driver, "docker");
+  EXPECT_EQ(docker.count("probe"), 1U);
+}
+
 TEST_F(EngineTest, TheGaugeOfSandboxesFollowsTheirStates) {
   world_.start();
   const auto id = world_.create()->id;

@@ -21,7 +21,7 @@ Parts::Parts(asio::any_io_executor on, store::Store& the_store, std::vector<Engi
       metrics(the_metrics),
       clock(the_clock),
       options(std::move(the_options)),
-      drivers(std::move(given)),
+      drivers(std::move(given), options.asking),
       events(executor, the_clock),
       sandboxes(the_metrics, events),
       idempotency(the_clock),

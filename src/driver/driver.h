@@ -73,6 +73,9 @@ class Driver {
 
   virtual std::string_view name() const = 0;
 
+  // True when probing means to wait for a server that is not ours, or even starts it.
+  virtual bool is_somebody_elses() const { return false; }
+
   // Asks the host or the remote end what works here. Code::unavailable means: skip this driver for
   // now; the hint says what would make it work.
   virtual Task<Capabilities> probe() = 0;

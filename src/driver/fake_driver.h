@@ -60,6 +60,7 @@ class FakeHost final {
 
   // What probe() reports; set it before the engine probes.
   Capabilities capabilities;
+  bool is_somebody_elses = false;
 
   // Every call answers Code::unavailable until up().
   void down() { down_ = true; }

@@ -1,8 +1,10 @@
 #include "drivers/registry.h"
 
 #include "drivers/chroot/chroot_driver.h"
+#include "drivers/docker/docker_driver.h"
 #include "drivers/local/local_driver.h"
 #include "drivers/native/native_driver.h"
+#include "drivers/podman/podman_driver.h"
 #include "drivers/rootless/rootless_driver.h"
 #include "drivers/subprocess/subprocess_driver.h"
 
@@ -14,6 +16,8 @@ std::span<const Entry> all() {
        make_native_driver},
       {"rootless", "the same without root, as far as an ordinary user can have it",
        make_rootless_driver},
+      {"docker", "containers of a Docker engine on this host", make_docker_driver},
+      {"podman", "containers of a Podman service on this host", make_podman_driver},
       {"subprocess", "a process confined by Landlock, seccomp and rlimits; no root, no image",
        make_subprocess_driver},
       {"chroot", "as subprocess, in a copy of a root file system that you give",

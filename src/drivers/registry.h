@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "driver/driver.h"
@@ -14,11 +15,19 @@ class LauncherClient;
 
 namespace atl::drivers {
 
+// For drivers whose sandboxes somebody else's engine makes, on this host.
+struct Engines {
+  std::string directory = {};  // of ours alone, for what their sandboxes are shown; "" = none
+  std::string agent = {};      // atoll-agent
+  bool end_with_us = false;    // sandboxes do not outlive this process
+};
+
 // What drivers are made from; everything outlives them.
 struct Context {
   asio::any_io_executor executor;
   native::LauncherClient* launcher = nullptr;
   size_t most_parked = 0;  // sandboxes of a kind that are made before anybody asks
+  Engines engines = {};
 };
 
 struct Entry {

@@ -331,6 +331,12 @@ Task<> AgentGuest::hand_over(HandOver message) {
   co_return Result<>();
 }
 
+Task<> AgentGuest::renew(Micros expires_at) {
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY_OK(co_await agent->call(FrameType::renew, encode(Renew{expires_at})));
+  co_return Result<>();
+}
+
 Task<> AgentGuest::greet() {
   CO_TRY_OK(co_await connection());
   co_return Result<>();

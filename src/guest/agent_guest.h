@@ -45,6 +45,8 @@ class AgentGuest final : public Guest {
   Task<SandboxStats> stats();
   // Makes a parked sandbox (native/parked_boxes.h) somebody's.
   Task<> hand_over(HandOver message);
+  // For an agent without a launcher: when it ends by itself (Clock::boot(); zero = never).
+  Task<> renew(Micros expires_at);
   // Connects if need be: whether the agent answers.
   Task<> greet();
   // Ends the connection; handles that are still out fail.

@@ -57,6 +57,7 @@ enum class FrameType : uint8_t {
   hand_over,  // a parked sandbox is somebody's: its environment
   tool,
   resume_write,
+  renew,  // moves the moment at which the agent ends by itself
   // agent → host
   ok = 64,
   error,

@@ -27,6 +27,7 @@ void decode_all(std::string_view body) {
   static_cast<void>(decode_stats(body));
   static_cast<void>(decode_error(body));
   static_cast<void>(decode_hand_over(body));
+  static_cast<void>(decode_renew(body));
   static_cast<void>(decode_path(body));
   static_cast<void>(decode_move(body));
   static_cast<void>(decode_entries(body));

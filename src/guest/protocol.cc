@@ -415,6 +415,19 @@ Result<HandOver> decode_hand_over(std::string_view body) {
   return checked(reader, std::move(message));
 }
 
+std::string encode(const Renew& message) {
+  ByteWriter writer;
+  writer.u64(static_cast<uint64_t>(message.expires_at.count()));
+  return std::move(writer).bytes();
+}
+
+Result<Renew> decode_renew(std::string_view body) {
+  ByteReader reader(body);
+  Renew message;
+  message.expires_at = Micros(reader.u64());
+  return checked(reader, message);
+}
+
 std::string encode(const Path& message) {
   ByteWriter writer;
   writer.text(message.path);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 
 namespace atl::guest {
@@ -186,6 +187,12 @@ struct HandOver {
 };
 std::string encode(const HandOver& message);
 Result<HandOver> decode_hand_over(std::string_view body);
+
+struct Renew {
+  Micros expires_at{0};  // on Clock::boot(); zero = never
+};
+std::string encode(const Renew& message);
+Result<Renew> decode_renew(std::string_view body);
 
 struct Path {
   std::string path;

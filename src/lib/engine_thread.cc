@@ -32,13 +32,15 @@ constexpr std::chrono::seconds kForEver = std::chrono::hours(24 * 365);
 // In the order of dependence: each member uses only those above it.
 struct EngineThread::Impl {
   Impl(std::unique_ptr<asio::io_context> made, std::unique_ptr<native::LauncherClient> opened,
-       size_t most_parked)
+       const Options& options)
       : loop(std::move(made)),
         launcher(std::move(opened)),
         store(loop->get_executor()),
         engine(loop->get_executor(), store,
-               app::make_drivers(loop->get_executor(), *launcher, most_parked), metrics,
-               system_clock(), {.default_ttl = kForEver, .longest_ttl = kForEver}) {}
+               app::make_drivers(loop->get_executor(), *launcher, options.most_parked,
+                                 app::engines_of(*launcher, options.libexec)),
+               metrics, system_clock(),
+               {.default_ttl = kForEver, .longest_ttl = kForEver, .asking = Asking::when_needed}) {}
 
   const pid_t owner = getpid();
   std::unique_ptr<asio::io_context> loop;
@@ -57,7 +59,7 @@ Result<std::unique_ptr<EngineThread>> EngineThread::create(const Options& option
   if (is_silent) telemetry::set_level(telemetry::Level::off);
   auto loop = std::make_unique<asio::io_context>();
   TRY(auto launcher, app::open_embedded_launcher(loop->get_executor(), options.libexec, is_silent));
-  auto impl = std::make_unique<Impl>(std::move(loop), std::move(launcher), options.most_parked);
+  auto impl = std::make_unique<Impl>(std::move(loop), std::move(launcher), options);
   TRY_OK(run_task(*impl->loop, impl->engine.recover()));
 
   // Signals are the program's, and its own threads take them.

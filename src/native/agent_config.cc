@@ -16,6 +16,7 @@ std::string encode(const AgentConfig& config) {
   writer.u8(config.dies_with_connection ? 1 : 0);
   writer.u8(config.parked ? 1 : 0);
   writer.text(config.warm);
+  writer.u64(static_cast<uint64_t>(config.expires_at.count()));
   writer.u32(static_cast<uint32_t>(config.mounts.size()));
   for (const auto& mount : config.mounts) {
     writer.text(mount.guest_path);
@@ -37,6 +38,7 @@ Result<AgentConfig> decode_agent_config(std::string_view bytes) {
   config.dies_with_connection = reader.u8() == 1;
   config.parked = reader.u8() == 1;
   config.warm = reader.text();
+  config.expires_at = Micros(reader.u64());
   const uint32_t mounts = reader.u32();
   if (mounts > kMostMounts || confinement > static_cast<uint8_t>(Confinement::tree)) {
     return Error(Code::invalid_argument, "malformed agent configuration");

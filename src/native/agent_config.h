@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "native/agent_places.h"
 
@@ -39,6 +40,8 @@ struct AgentConfig {
   bool dies_with_connection = false;  // the embedded engine's sandboxes end with it
   bool parked = false;                // waits for its environment, and until then ends with it, too
   std::string warm;  // of a parked sandbox: an interpreter to start ahead, too; "" = none
+  // When it ends by itself (Clock::boot()), where no launcher ends it; zero = never.
+  Micros expires_at{0};
   std::vector<AgentMount> mounts;
 };
 

@@ -17,7 +17,13 @@ constexpr int kAgentFirstMount = 9;
 constexpr size_t kTokenBytes = 32;
 constexpr size_t kMostMounts = 16;
 
+// The first byte of an agent that calls by itself (agent/caller.h): whether it has its
+// configuration.
+constexpr char kCallNew = 'n';
+constexpr char kCallAgain = 'a';
+
 // Why the agent ended, as its exit code: anything else means that processes of its may be left.
 constexpr int kAgentLeftNothing = 0;
+constexpr int kAgentExpired = 3;  // its time was up, where no launcher looks after that
 
 }  // namespace atl::native

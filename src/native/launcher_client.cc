@@ -202,6 +202,7 @@ Result<std::unique_ptr<LauncherClient>> LauncherClient::embedded(asio::any_io_ex
 }
 
 bool LauncherClient::is_embedded() const { return impl_->is_embedded; }
+const std::string& LauncherClient::run_path() const { return impl_->run_path; }
 uint64_t LauncherClient::reconnects() const {
   return impl_->connections > 0 ? impl_->connections - 1 : 0;
 }

@@ -47,6 +47,9 @@ class LauncherClient final {
 
   // True for a launcher whose sandboxes end with this process.
   bool is_embedded() const;
+  // The run directory; of an embedded launcher it is this process's own, and whatever is in it goes
+  // with the process.
+  const std::string& run_path() const;
 
   // Makes sure that a launcher answers.
   Task<LauncherHello> hello();

@@ -29,6 +29,11 @@ Result<std::unique_ptr<DriverWorld>> DriverWorld::open(std::string_view name) {
   std::unique_ptr<DriverWorld> world(new DriverWorld(std::string(name)));
   TRY_OK(world->connect());
   TRY(world->can_, world->run(world->driver_->probe()));
+  if (getenv(kTestEngine) != nullptr) {
+    // As the first sandbox would leave them.
+    TRY_OK(os::make_directory(AT_FDCWD, world->root_ / "engines", 0700));
+    TRY_OK(os::make_directory(AT_FDCWD, world->root_ / "engines/" + world->name_, 0700));
+  }
   if (world->can_.needs_root_dir) {
     TRY_OK(os::make_directory(AT_FDCWD, world->root_tree(), 0755));
     TRY_OK(make_root_tree(world->root_tree()));
@@ -54,7 +59,9 @@ Result<> DriverWorld::connect() {
   const auto entries = drivers::all();
   const auto entry = std::ranges::find(entries, name_, &drivers::Entry::name);
   if (entry == entries.end()) return Error(Code::not_found, "no driver " + name_);
-  driver_ = entry->make(drivers::Context{loop_.get_executor(), launcher_.get()});
+  drivers::Context context{loop_.get_executor(), launcher_.get()};
+  context.engines = {.directory = root_ / "engines", .agent = libexec_directory() + "/atoll-agent"};
+  driver_ = entry->make(context);
   driver_->set_listener(this);
   return {};
 }
@@ -73,7 +80,18 @@ Result<> DriverWorld::restart() {
   return {};
 }
 
+// What a case that failed has left in an engine; the launcher ends its own.
+void DriverWorld::empty_engine() {
+  auto left = run(driver_->list());
+  for (const auto& id : left ? *left : std::vector<std::string>()) {
+    if (auto destroyed = run(driver_->destroy_orphan(id)); !destroyed)
+      std::fprintf(stderr, "left behind: %s: %s\n", id.c_str(),
+                   destroyed.error().message().c_str());
+  }
+}
+
 DriverWorld::~DriverWorld() {
+  if (driver_ && getenv(kTestEngine) != nullptr) empty_engine();
   if (launcher_) {
     if (auto ended = run(launcher_->end_all()); !ended) {
       std::fprintf(stderr, "ending the sandboxes: %s\n", ended.error().message().c_str());

@@ -77,6 +77,7 @@ class DriverWorld final : public DriverListener {
 
   Result<> connect();
   void disconnect();
+  void empty_engine();
   void run_until(const std::function<bool()>& ended, Millis most);
   void on_ended(std::string id, EndedBy why) override { ended_.push_back({std::move(id), why}); }
 

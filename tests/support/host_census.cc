@@ -71,6 +71,12 @@ bool is_in_use(const fs::path& cgroup) {
   return false;
 }
 
+// As docker and podman call the cgroup of a container.
+bool is_containers(std::string_view name) {
+  if (name.starts_with("libpod-")) name.remove_prefix(7);
+  return name.size() == 64 && name.find_first_not_of("0123456789abcdef") == name.npos;
+}
+
 // "socket:[1234]" and "socket:[1235]" are the same kind of thing.
 std::string without_number(const std::string& link) {
   const size_t bracket = link.find(":[");
@@ -104,11 +110,17 @@ std::vector<CountedProcess> HostCensus::processes_of(const std::string& root) {
 HostCensus HostCensus::take(const std::string& root) {
   HostCensus census;
   auto& found = census.found_;
-  for (auto& process : processes_of(root)) found["processes"].insert(std::move(process.command));
-
-  std::ifstream mounts("/proc/self/mountinfo");
-  for (std::string line; std::getline(mounts, line);) {
-    if (line.find(root) != std::string::npos) found["mounts"].insert(line);
+  const char* const engine = getenv(kTestEngine);
+  std::vector<std::string> roots{root};
+  if (engine != nullptr) roots.emplace_back(engine);
+  for (const auto& one : roots) {
+    for (auto& process : processes_of(one)) found["processes"].insert(std::move(process.command));
+    std::ifstream mounts("/proc/self/mountinfo");
+    for (std::string line; std::getline(mounts, line);) {
+      // Podman mounts its storage on itself while it uses it, whatever containers there are.
+      const bool is_storage = line.find(one + "/data/overlay ") != std::string::npos;
+      if (line.find(one) != std::string::npos && !is_storage) found["mounts"].insert(line);
+    }
   }
 
   std::set<std::string> names;
@@ -126,8 +138,9 @@ HostCensus HostCensus::take(const std::string& root) {
        it.increment(failure)) {
     std::error_code ignored;
     const std::string name = it->path().filename().string();
-    if (it->is_directory(ignored) && (name.starts_with("sbx") || names.contains(name)) &&
-        !is_in_use(it->path())) {
+    const bool is_ours =
+        engine != nullptr ? is_containers(name) : name.starts_with("sbx") || names.contains(name);
+    if (it->is_directory(ignored) && is_ours && !is_in_use(it->path())) {
       found["cgroups"].insert(it->path().string());
     }
   }

@@ -4,8 +4,8 @@
 //   …
 //   EXPECT_EQ(HostCensus::take(root.path()).since(before), "");
 //
-// "Of ours" means: belonging to the directory `root`. Other tests, and other people's sandboxes,
-// may run beside us.
+// "Of ours" means: belonging to the directory `root`, or to that of the container engine that the
+// test has for itself. Other tests, and other people's sandboxes, may run beside us.
 #pragma once
 
 #include <sys/types.h>
@@ -16,6 +16,9 @@
 #include <vector>
 
 namespace atl::test {
+
+// The variable in which tests/support/engines.py names the directory of a test's engine.
+constexpr const char* kTestEngine = "ATOLL_TEST_ENGINE";
 
 struct CountedProcess {
   pid_t pid = 0;

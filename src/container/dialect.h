@@ -1,0 +1,37 @@
+// What docker and podman do differently, though both speak the Engine API.
+#pragma once
+
+#include <string_view>
+
+namespace atl::container {
+
+struct Dialect {
+  std::string_view name;
+  std::string_view socket;    // where it listens by default, for root
+  std::string_view own_part;  // the same below $XDG_RUNTIME_DIR, for an ordinary user
+  std::string_view variable;  // names another one
+  std::string_view image_variable;
+  std::string_view start;     // what starts it
+  bool owns_tmpfs = false;    // a tmpfs takes the kernel's own options
+  bool can_update = false;    // limits of a running container can be changed
+  bool hides_groups = false;  // gives a cgroup namespace on version 1, too
+};
+
+constexpr Dialect kDocker{.name = "docker",
+                          .socket = "/var/run/docker.sock",
+                          .own_part = "docker.sock",
+                          .variable = "DOCKER_HOST",
+                          .image_variable = "ATOLL_DOCKER_IMAGE",
+                          .start = "systemctl start docker",
+                          .owns_tmpfs = true,
+                          .can_update = true,
+                          .hides_groups = true};
+
+constexpr Dialect kPodman{.name = "podman",
+                          .socket = "/run/podman/podman.sock",
+                          .own_part = "podman/podman.sock",
+                          .variable = "CONTAINER_HOST",
+                          .image_variable = "ATOLL_PODMAN_IMAGE",
+                          .start = "systemctl start podman.socket"};
+
+}  // namespace atl::container

@@ -1,0 +1,12 @@
+// `docker`: containers of a local Docker engine.
+#pragma once
+
+#include <memory>
+
+#include "drivers/registry.h"
+
+namespace atl::drivers {
+
+std::unique_ptr<Driver> make_docker_driver(const Context& context);
+
+}  // namespace atl::drivers

@@ -1,0 +1,247 @@
+"""The drivers `docker` and `podman` as their users meet them: with a real engine, a dead one, a restarted one, and none."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import unittest
+import urllib.parse
+
+from engines import Engine, image_tar, lacking
+from live import ATOLL, Daemon, wait_until
+
+LIBEXEC = {"ATOLL_LIBEXEC": os.environ["ATOLL_LIBEXEC"]} if "ATOLL_LIBEXEC" in os.environ else {}
+
+
+def made_sandbox_id():
+    return "sbx" + os.urandom(10).hex()
+
+
+class Cases:
+    """What holds for both; `name` is the driver's."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.engine = Engine(cls.name).start()
+
+    @classmethod
+    def tearDownClass(cls):
+        left = cls.engine.stop()
+        assert not left, f"{cls.name} has left: {left}"
+
+    def setUp(self):
+        if self.engine.process.poll() is not None:
+            self.fail("the engine has not come back after another case")
+        self.place = tempfile.mkdtemp(prefix="atoll-e2e-")
+        self.addCleanup(shutil.rmtree, self.place)
+
+    def environment(self, **more):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("ATOLL_", "DOCKER_", "CONTAINER_"))}
+        return {**kept, **LIBEXEC, "ATOLL_STATE": "/nonexistent/atoll", "XDG_RUNTIME_DIR": self.place, **self.engine.environment, **more}
+
+    def atoll(self, *words, **more):
+        return subprocess.run([ATOLL, *words], capture_output=True, text=True, timeout=120, env=self.environment(**more))
+
+    def run_in(self, *command, **more):
+        return self.atoll("run", "--driver", self.name, "--", *command, **more)
+
+    def daemon(self):
+        daemon = Daemon()
+        daemon.start(env={**LIBEXEC, **self.engine.environment})
+        self.addCleanup(daemon.end)
+        return daemon
+
+    def restart(self, daemon):
+        daemon.start(env={**LIBEXEC, **self.engine.environment})
+
+    def containers(self):
+        return [one["Names"][0].lstrip("/") for one in self.engine.containers()]
+
+    def no_containers(self):
+        wait_until(lambda: not self.containers(), "no container is left")
+
+    def inspect(self, box):
+        return json.loads(self.engine.ask("GET", f"/v1.41/containers/atoll-{box}/json")[1])
+
+    def make_container(self, name, labels):
+        status, text = self.engine.ask("POST", f"/v1.41/containers/create?name={name}", json.dumps(
+            {"Image": self.engine.image, "Entrypoint": ["/bin/sleep"], "Cmd": ["1000"], "Labels": labels,
+             "HostConfig": {"NetworkMode": "none"}}), {"Content-Type": "application/json"})
+        self.assertEqual(status, 201, text)
+        self.addCleanup(self.engine.ask, "DELETE", f"/v1.41/containers/{name}?force=1&v=1")
+
+    # Everyday.
+
+    def test_a_command_runs_and_nothing_is_left(self):
+        done = self.run_in("sh", "-c", "echo $0 $ATOLL_SANDBOX_ID | cut -c1-8; cat; exit 3", "hello")
+        self.assertEqual((done.stdout, done.returncode), ("hello sb\n", 3), done.stderr)
+        self.no_containers()
+        self.assertEqual(list(pathlib.Path(self.place).rglob("*agent.sock")), [])
+
+    def test_doctor_tries_it(self):
+        done = self.atoll("doctor", self.name)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("ran a command", done.stdout)
+
+    def test_explain_tells_what_it_would_be(self):
+        done = self.atoll("run", "--driver", self.name, "--memory", "64m", "--explain", "--", "true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("64 MiB, no swap beyond it", done.stdout)
+        self.assertEqual(self.containers(), [])
+
+    # What holds the guest.
+
+    def test_the_container_is_hardened(self):
+        daemon = self.daemon()
+        box = daemon.create(driver=self.name)
+        host = self.inspect(box)["HostConfig"]
+        self.assertEqual((host["NetworkMode"], host["PidsLimit"], host["ReadonlyRootfs"], host["Privileged"], host["LogConfig"]["Type"]),
+                         ("none", 100, True, False, "none" if self.name == "docker" else host["LogConfig"]["Type"]))
+        self.assertEqual((host["Memory"], host["MemorySwap"]), (2 << 30, 2 << 30))
+        seen = daemon.exec(box, "sh", "-c", "id -u; grep -E 'CapBnd|NoNewPrivs|Seccomp:' /proc/self/status; readlink /proc/self/ns/cgroup;"
+                           " for p in /x /etc/x /bin/x /opt/atoll/door/x /opt/atoll/x; do echo x 2>/dev/null > $p && echo wrote $p; done;"
+                           " ls /opt/atoll/door; tail -n +3 /proc/net/dev | cut -d: -f1")["stdout"].split()
+        self.assertEqual(seen[:1] + seen[1:7], ["1000", "CapBnd:", "0" * 16, "NoNewPrivs:", "1", "Seccomp:", "2"])
+        # On version 1 podman does not give a namespace of control groups, and the driver says so.
+        if self.name == "docker" or os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
+            self.assertNotEqual(seen[7], os.readlink("/proc/self/ns/cgroup"))
+        else:
+            told = [one for one in daemon.call("GET", "/v1/drivers").json["drivers"] if one["name"] == self.name][0]
+            self.assertIn("control groups", " ".join(told["capabilities"]["not_protected"]))
+        # Nothing was written, nobody can be called, and there is no network.
+        self.assertEqual(seen[8:], ["lo"])
+
+    def test_volumes_of_the_image_do_not_lie_on_the_disk(self):
+        image = self.engine.image.replace("atoll-test", "atoll-volume")
+        repository, tag = image.rsplit(":", 1)
+        changes = urllib.parse.quote("VOLUME /data")
+        status, text = self.engine.ask("POST", f"/v1.41/images/create?fromSrc=-&repo={repository}&tag={tag}&changes={changes}", image_tar(),
+                                       {"Content-Type": "application/x-tar"})
+        self.assertEqual(status, 200, text)
+        done = self.run_in("stat", "-f", "-c", "%T", "/data", **{f"ATOLL_{self.name.upper()}_IMAGE": image})
+        self.assertEqual(done.stdout, "tmpfs\n", done.stderr)
+
+    # What may go wrong.
+
+    def test_a_killed_run_leaves_no_container(self):
+        process = subprocess.Popen([ATOLL, "run", "--driver", self.name, "--", "sh", "-c", "echo up; sleep 1000"], stdout=subprocess.PIPE,
+                                   env=self.environment())
+        self.assertEqual(process.stdout.readline(), b"up\n")
+        self.assertEqual(len(self.containers()), 1)
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        self.no_containers()
+
+    def test_a_killed_daemon_takes_its_sandboxes_up_again(self):
+        daemon = self.daemon()
+        box = daemon.create(driver=self.name, env={"COLOUR": "green"})
+        process = daemon.start_process(box, "sh", "-c", "echo before; until [ -e go ]; do sleep 0.01; done; echo after $COLOUR")["process"]
+        daemon.kill()
+        self.restart(daemon)
+        daemon.exec(box, "touch", "go")
+        told = [event for event in daemon.events(box, process)]
+        self.assertEqual("".join(event.get("data", "") for event in told), "before\nafter green\n", told)
+        # One that leaves in order leaves them, too.
+        daemon.terminate()
+        self.assertEqual(daemon.process.returncode, 0, daemon.log())
+        self.restart(daemon)
+        self.assertEqual(daemon.exec(box, "ls")["stdout"], "go\n")
+        self.assertEqual(daemon.call("DELETE", f"/v1/sandboxes/{box}").status, 204)
+        self.no_containers()
+
+    def test_an_expiry_holds_while_the_daemon_is_away(self):
+        daemon = self.daemon()
+        daemon.create(driver=self.name, ttl_s=3)
+        daemon.kill()
+        self.no_containers()
+        self.restart(daemon)
+
+    def test_only_what_is_ours_is_swept(self):
+        daemon = self.daemon()
+        mine = {"atoll.instance": f"{daemon.state}/engines/{self.name}", "atoll.driver": self.name, "atoll.generation": "1"}
+        orphan = made_sandbox_id()
+        daemon.kill()
+        self.make_container("somebodys", {})
+        other = made_sandbox_id()
+        self.make_container(f"atoll-{other}", {**mine, "atoll.instance": "/elsewhere", "atoll.sandbox": other})
+        self.make_container(f"atoll-{orphan}", {**mine, "atoll.sandbox": orphan})
+        self.restart(daemon)
+        wait_until(lambda: f"atoll-{orphan}" not in self.containers(), "the orphan goes")
+        self.assertEqual(sorted(self.containers()), sorted(["somebodys", f"atoll-{other}"]))
+
+    def test_a_dead_engine_is_named_and_is_used_again_when_it_is_back(self):
+        daemon = self.daemon()
+        box = daemon.create(driver=self.name)
+        self.engine.kill()
+        try:
+            # The way to the agent does not lead through the engine.
+            self.assertEqual(daemon.exec(box, "printf", "still here\\n")["stdout"], "still here\n")
+            refused = daemon.call("POST", "/v1/sandboxes", {"driver": self.name})
+            self.assertEqual(refused.status, 503, refused)
+            self.assertIn(f"{self.name} has died", refused.json["detail"])
+            self.assertIn("start it: systemctl start", refused.json["hint"])
+        finally:
+            self.engine.start()
+
+        def created():
+            answer = daemon.call("POST", "/v1/sandboxes", {"driver": self.name})
+            return answer.json["id"] if answer.status == 201 else None
+
+        again = wait_until(created, "sandboxes can be made again", 60)
+        self.assertEqual(daemon.exec(again, "printf", "new\\n")["stdout"], "new\n")
+        for one in (box, again):
+            daemon.call("DELETE", f"/v1/sandboxes/{one}")
+        self.no_containers()
+
+    def test_without_an_engine_it_says_what_helps(self):
+        done = self.run_in("true", **{self.variable: f"unix://{self.place}/none.sock"})
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(f"{self.name} is not running: there is no {self.place}/none.sock", done.stderr)
+        self.assertIn(f"{self.variable}=unix:///path", done.stderr)
+
+    def test_an_engine_elsewhere_is_refused(self):
+        done = self.run_in("true", **{self.variable: "tcp://127.0.0.1:2375"})
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("must be on this host", done.stderr)
+
+    def test_without_its_image_it_says_what_fetches_it(self):
+        done = self.run_in("true", **{f"ATOLL_{self.name.upper()}_IMAGE": "localhost/no-such-image:1"})
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(f"{self.name} has no image localhost/no-such-image:1", done.stderr)
+        self.assertIn(f"{self.name} pull localhost/no-such-image:1", done.stderr)
+
+    def test_an_engine_that_hangs_does_not_hold_up_others(self):
+        path = f"{self.place}/hung.sock"
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as hung:
+            hung.bind(path)
+            hung.listen(64)
+            refused = self.run_in("true", **{self.variable: f"unix://{path}"})
+            self.assertEqual(refused.returncode, 125)
+            self.assertIn("has not answered within", refused.stderr)
+            done = self.atoll("run", "--driver", "subprocess", "--", "echo", "fine", **{self.variable: f"unix://{path}"})
+            self.assertEqual(done.stdout, "fine\n", done.stderr)
+
+
+class Docker(Cases, unittest.TestCase):
+    name, variable = "docker", "DOCKER_HOST"
+
+
+class Podman(Cases, unittest.TestCase):
+    name, variable = "podman", "CONTAINER_HOST"
+
+
+def setUpModule():
+    missing = lacking("docker") or lacking("podman")
+    if missing and os.environ.get("ATOLL_MUST_RUN") == "1":
+        raise AssertionError(f"ATOLL_MUST_RUN is set, and this host lacks: {missing}")
+    if missing:
+        raise unittest.SkipTest(f"this host lacks: {missing}")
+
+
+if __name__ == "__main__":
+    unittest.main()
