@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -16,7 +15,8 @@
 #include <cerrno>
 
 #include "agent/caller.h"
-#include "guest/frame.h"
+#include "agent/gate.h"
+#include "guest/refusal.h"
 #include "native/seccomp.h"
 #include "os/file.h"
 #include "os/socket.h"
@@ -103,6 +103,7 @@ Result<std::unique_ptr<Agent>> Agent::create(std::string socket) {
     return Error(Code::invalid_argument, "the agent's token is cut short");
   TRY(auto facts, native::decode_box_facts(std::string_view(token).substr(native::kTokenBytes)));
   token.resize(native::kTokenBytes);
+  TRY_OK(check_second_kernel(facts.outer_kernel));
   TRY_OK(confine_ourselves(facts));
   TRY(auto jail, Jail::create(std::move(config), std::move(facts)));
   TRY(auto poller, os::Poller::create());
@@ -138,8 +139,10 @@ void Agent::add_connection(Fd socket, Preface preface) {
 }
 
 void Agent::accept() {
-  auto socket = os::accept_from(listener_);
-  if (socket && connections_.size() < kMostConnections)
+  const bool is_gated = jail_.is_behind_gate();
+  auto socket = is_gated ? take_from_gate(listener_) : os::accept_from(listener_);
+  if (is_gated && !socket) ending_ = true;
+  if (socket && *socket && connections_.size() < kMostConnections)
     add_connection(std::move(*socket), Preface::token);
 }
 
@@ -224,24 +227,8 @@ int Agent::run() {
 }
 
 void tell_why_not(const Error& error) {
-  constexpr int kPatienceMs = 2'000;
   const Fd socket(native::kAgentConnection);
-  guest::FrameBuffer received;
-  for (;;) {
-    pollfd wait{socket.get(), POLLIN, 0};
-    if (poll(&wait, 1, kPatienceMs) <= 0) return;
-    const ssize_t got = read(socket.get(), received.prepare(4096), 4096);
-    if (got <= 0) return;
-    received.commit(static_cast<size_t>(got));
-    const auto hello = received.next();
-    if (!hello) return;
-    if (!*hello) continue;
-    std::string answer;
-    guest::append_frame(answer, guest::FrameType::error, (*hello)->channel,
-                        guest::encode_error(error));
-    static_cast<void>(os::write_all(socket.get(), answer));
-    return;
-  }
+  guest::refuse_first_call(socket.get(), error);
 }
 
 }  // namespace atl::agent

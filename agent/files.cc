@@ -2,9 +2,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/magic.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,24 +72,46 @@ Result<> refuse_proc(int fd, std::string_view path) {
   return {};
 }
 
+// With another effective user only what that one may do would be left.
+void keep_capabilities() {
+  __user_cap_header_struct header{};
+  header.version = _LINUX_CAPABILITY_VERSION_3;
+  __user_cap_data_struct held[2]{};
+  if (syscall(SYS_capget, &header, held) != 0) return;
+  for (auto& half : held) half.effective = half.permitted;
+  syscall(SYS_capset, &header, held);
+}
+
 // Files made in its lifetime belong to the sandbox's user.
 class ActAs final {
  public:
-  explicit ActAs(const FileOwner& owner) : acts_(owner.change) {
-    if (!acts_) return;
-    setfsgid(owner.gid);
-    setfsuid(owner.uid);
+  explicit ActAs(const FileOwner& owner) : acts_(owner.change), wholly_(owner.wholly) {
+    if (acts_ && wholly_) {
+      become(owner.uid, owner.gid);
+    } else if (acts_) {
+      setfsgid(owner.gid);
+      setfsuid(owner.uid);
+    }
   }
   ~ActAs() {
-    if (!acts_) return;
-    setfsuid(geteuid());
-    setfsgid(getegid());
+    if (acts_ && wholly_) {
+      become(getuid(), getgid());
+    } else if (acts_) {
+      setfsuid(geteuid());
+      setfsgid(getegid());
+    }
   }
   ActAs(const ActAs&) = delete;
   ActAs& operator=(const ActAs&) = delete;
 
  private:
-  bool acts_;
+  static void become(uid_t uid, gid_t gid) {
+    syscall(SYS_setresgid, -1, gid, -1);
+    syscall(SYS_setresuid, -1, uid, -1);
+    keep_capabilities();
+  }
+
+  bool acts_, wholly_;
 };
 
 struct Parent {

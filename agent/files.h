@@ -29,6 +29,7 @@ struct FileRoot {
 struct FileOwner {
   uint32_t uid = 0, gid = 0;
   bool change = false;
+  bool wholly = false;  // for a kernel that has no ids for files alone (gVisor's)
 };
 
 // A path taken apart: the root that it lies under, and the rest, relative.

@@ -172,8 +172,8 @@ Result<Jail> Jail::create_box(native::AgentConfig config, native::BoxFacts facts
   std::vector<ExecGroups::Work> work;
   work.reserve(facts.work_roles.size());
   for (const uint8_t roles : facts.work_roles) work.push_back({roles, Fd(next++)});
-  const bool has_root =
-      !facts.without.has(native::Layer::root) && !facts.without.has(native::Layer::mount_namespace);
+  const bool has_root = facts.outer_kernel.empty() && !facts.without.has(native::Layer::root) &&
+                        !facts.without.has(native::Layer::mount_namespace);
   Fd proc_files;
   std::vector<CopiedDirectory> copies;
   if (has_root) {
@@ -189,7 +189,8 @@ Result<Jail> Jail::create_box(native::AgentConfig config, native::BoxFacts facts
   const std::string workspace = start ? native::kWorkspace : "/tmp";
   if (!start) start = os::open_at(AT_FDCWD, workspace, O_PATH | O_DIRECTORY);
   if (!start) return std::move(start).error();
-  const FileOwner owner{native::kUserId, native::kUserId, !facts.rootless};
+  const FileOwner owner{native::kUserId, native::kUserId, !facts.rootless,
+                        !facts.outer_kernel.empty()};
   FileRoots roots({{"/", root.get(), true, true}}, workspace.substr(1), owner);
   Jail jail(std::move(config), std::move(facts), std::move(roots), workspace, "/tmp");
   jail.root_ = std::move(root);
@@ -287,6 +288,7 @@ void Jail::confine(native::ChildPlan& plan, const User& user) const {
     plan.uid = user.uid;
     plan.gid = user.gid;
     if (user.uid == 0) plan.kept_capabilities = facts_.root_capabilities;
+    plan.bound_capabilities = is_behind_gate();
     plan.inherit_descriptors = facts_.without.has(native::Layer::descriptors);
     return;
   }

@@ -28,6 +28,8 @@ class Jail final {
   const native::AgentConfig& config() const { return config_; }
   const native::BoxFacts& facts() const { return facts_; }
   bool is_box() const { return facts_.boxed; }
+  // In a second kernel, see gate.h.
+  bool is_behind_gate() const { return !facts_.outer_kernel.empty(); }
   const FileRoots& roots() const { return roots_; }
   const std::vector<CopiedDirectory>& copies() const { return copies_; }
   const std::string& workspace() const { return workspace_; }

@@ -261,7 +261,12 @@ void ProcessTable::write_stdin(Connection& connection, uint32_t channel,
                           Error(Code::resource_exhausted, "too much stdin is waiting to be read"));
     return;
   }
-  process->pending_input.push_back(PendingInput{&connection, channel, std::string(data.bytes), 0});
+  std::string bytes(data.bytes);
+  if (process->has_terminal && jail_.is_behind_gate()) {
+    bytes = press_signal_keys(process->input, process->pid, bytes);
+    if (bytes.empty()) return connection.send_ok(channel);
+  }
+  process->pending_input.push_back(PendingInput{&connection, channel, std::move(bytes), 0});
   flush_input(*process);
 }
 

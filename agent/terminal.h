@@ -8,6 +8,8 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -28,6 +30,11 @@ struct Terminal {
 Result<Terminal> open_terminal(const Fd& terminals, TerminalSize size, uid_t owner);
 
 // Tells the command, too (SIGWINCH).
+// For a kernel whose terminals make no signals of keys (gVisor's): makes them, if the terminal's
+// settings say so, for everybody in the session, and gives back what else was typed. Who is in the
+// foreground such a kernel tells nobody outside of the session.
+std::string press_signal_keys(const Fd& master, pid_t session, std::string_view typed);
+
 Result<> resize_terminal(const Fd& master, TerminalSize size);
 
 }  // namespace atl::agent

@@ -1,13 +1,13 @@
 # Configuring, building, running, and where the time of a build went.
 
-PRODUCTS=(atoll atoll-launcher atoll-agent atoll-sudo atoll-pool)
+PRODUCTS=(atoll atoll-launcher atoll-agent atoll-sudo atoll-pool atoll-oci atoll-statx)
 
 help_build() {
   cat <<'TEXT'
 usage: ./dev build [PRESET] [TARGET…]
 
 Builds a preset into build/PRESET: the named targets, or everything. The release products are
-build/release/bin/atoll and build/release/libexec/atoll/{atoll-launcher,atoll-agent,atoll-sudo,atoll-pool,atoll-attack}.
+build/release/bin/atoll and build/release/libexec/atoll/{atoll-launcher,atoll-agent,atoll-sudo,atoll-pool,atoll-oci,atoll-attack}.
 
 presets: release (default), dev, asan, tsan, fuzz, tidy, gcc
 targets: those of CMake, and the groups tests, tests_unit (…_conformance and so on), headers, fuzzers;

@@ -1,5 +1,5 @@
 // Where our own programs are: this one, and its companions atoll-launcher, atoll-agent,
-// atoll-pool and atoll-sudo.
+// atoll-pool, atoll-oci and atoll-sudo.
 #pragma once
 
 #include <string>

@@ -46,7 +46,8 @@ constexpr Needs kNeeds[] = {
     {"file_watches", {"native", "rootless", "local"}},  // the others have no inotify
 };
 // What our own sandboxes are made of.
-constexpr std::string_view kOwn[] = {"native", "rootless", "subprocess", "local", "chroot"};
+constexpr std::string_view kOwn[] = {"native",     "rootless", "gvisor",
+                                     "subprocess", "local",    "chroot"};
 
 bool is_own(std::string_view kind) { return std::ranges::find(kOwn, kind) != std::end(kOwn); }
 

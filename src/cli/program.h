@@ -81,7 +81,7 @@ class Program {
   // Serves until told to stop.
   virtual Result<> serve(ServeOptions options) = 0;
   virtual Result<std::unique_ptr<LocalEngine>> open_engine() = 0;
-  // Where our companions are: atoll-launcher, atoll-agent, atoll-pool, atoll-attack.
+  // Where our companions are: atoll-launcher, atoll-agent, atoll-pool, atoll-oci, atoll-attack.
   virtual Result<std::string> find_libexec() = 0;
   // Of every driver that is built, whether it works on this host or not.
   virtual std::vector<std::string> driver_names() = 0;

@@ -2,6 +2,7 @@
 
 #include "drivers/chroot/chroot_driver.h"
 #include "drivers/docker/docker_driver.h"
+#include "drivers/gvisor/gvisor_driver.h"
 #include "drivers/local/local_driver.h"
 #include "drivers/native/native_driver.h"
 #include "drivers/podman/podman_driver.h"
@@ -18,6 +19,8 @@ std::span<const Entry> all() {
        make_rootless_driver},
       {"docker", "containers of a Docker engine on this host", make_docker_driver},
       {"podman", "containers of a Podman service on this host", make_podman_driver},
+      {"gvisor", "as native, with gVisor's kernel between the commands and the host's",
+       make_gvisor_driver},
       {"subprocess", "a process confined by Landlock, seccomp and rlimits; no root, no image",
        make_subprocess_driver},
       {"chroot", "as subprocess, in a copy of a root file system that you give",

@@ -16,6 +16,7 @@ std::string encode(const BoxFacts& facts) {
   writer.u32(static_cast<uint32_t>(facts.work_roles.size()));
   for (const uint8_t roles : facts.work_roles) writer.u8(roles);
   writer.texts(facts.copies);
+  writer.texts(facts.shown);
   writer.u32(static_cast<uint32_t>(facts.rlimits.size()));
   for (const auto& limit : facts.rlimits) {
     writer.u32(static_cast<uint32_t>(limit.resource));
@@ -24,6 +25,7 @@ std::string encode(const BoxFacts& facts) {
   writer.u64(facts.root_capabilities);
   writer.u64(facts.memory_bytes);
   writer.u32(facts.processors);
+  writer.text(facts.outer_kernel);
   return std::move(writer).bytes();
 }
 

@@ -30,10 +30,14 @@ struct BoxFacts {
   CgroupVersion cgroup_version = CgroupVersion::none;
   std::vector<uint8_t> work_roles;
   std::vector<std::string> copies;  // the guest paths of host directories that are copied on write
+  std::vector<std::string> shown;   // and those of every host directory
   std::vector<PlannedLimit> rlimits;
   uint64_t root_capabilities = 0;
   uint64_t memory_bytes = 0;
   uint32_t processors = 1;
+  // What the host's kernel calls itself, told to an agent that must find itself in another one; see
+  // oci/gate.h. "" = there is only one.
+  std::string outer_kernel;
 };
 
 std::string encode(const BoxFacts& facts);

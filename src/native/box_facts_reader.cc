@@ -27,6 +27,7 @@ Result<BoxFacts> decode_box_facts(std::string_view bytes) {
   facts.cgroup_version = static_cast<CgroupVersion>(version);
   for (uint32_t i = 0; i < trees; ++i) facts.work_roles.push_back(reader.u8());
   facts.copies = reader.texts(kMostCopies);
+  facts.shown = reader.texts(kMostCopies);
   const uint32_t limits = reader.u32();
   if (limits > kMostLimits) return malformed;
   for (uint32_t i = 0; i < limits; ++i) {
@@ -36,6 +37,7 @@ Result<BoxFacts> decode_box_facts(std::string_view bytes) {
   facts.root_capabilities = reader.u64();
   facts.memory_bytes = reader.u64();
   facts.processors = reader.u32();
+  facts.outer_kernel = reader.text();
   TRY_OK(reader.finish());
   return facts;
 }

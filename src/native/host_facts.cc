@@ -272,7 +272,7 @@ std::string ask_version(const std::string& path, const std::string& name) {
 
 std::vector<CompanionFacts> find_companions(const std::string& libexec) {
   std::vector<CompanionFacts> companions;
-  for (const char* name : {"atoll-launcher", "atoll-agent", "atoll-pool"}) {
+  for (const char* name : {"atoll-launcher", "atoll-agent", "atoll-pool", "atoll-oci"}) {
     CompanionFacts companion{name, libexec.empty() ? "" : libexec + "/" + name, false, ""};
     companion.is_there = !libexec.empty() && access(companion.path.c_str(), X_OK) == 0;
     if (companion.is_there) companion.version = ask_version(companion.path, name);

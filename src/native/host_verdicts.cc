@@ -400,7 +400,6 @@ HostCheck kvm(const HostFacts& facts) {
 }
 
 std::string install_repair(const std::string& name) {
-  if (name == "runsc") return "# https://gvisor.dev/docs/user_guide/install";
   if (name == "firecracker") return "# https://github.com/firecracker-microvm/firecracker/releases";
   const std::string package = name == "docker" ? "docker.io"
                               : name == "qemu" ? "qemu-system-x86"

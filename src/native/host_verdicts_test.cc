@@ -236,7 +236,7 @@ TEST(HostFactsOfThisHost, AreFoundWithoutAnythingLeftBehind) {
   EXPECT_GT(facts.state_free_bytes, 0U);
   ASSERT_GE(facts.places.size(), 2U);
   EXPECT_NE(facts.places[0].file_system, "unknown");
-  EXPECT_EQ(facts.companions.size(), 3U);
+  EXPECT_EQ(facts.companions.size(), 4U);
   EXPECT_FALSE(facts.companions[0].is_there);
   for (const auto& check : judge_host(facts)) EXPECT_NE(check.found, "") << check.name;
 }

@@ -27,6 +27,9 @@ constexpr const char* kEtc[] = {
     "java-17-openjdk", "java-21-openjdk", "perl",          "vim",          "bash_completion.d",
 };
 
+// Where only the host's administrator installs programs.
+constexpr const char* kRuntimes[] = {"/usr/local/bin/runsc", "/usr/bin/runsc"};
+
 std::optional<HostEntry> look_at(const std::string& path, std::string name) {
   struct stat info{};
   if (lstat(path.c_str(), &info) != 0) return std::nullopt;
@@ -54,7 +57,7 @@ std::string find_beside(const std::string& name) {
   for (const char* place : {"", "../libexec/atoll/"}) {
     std::string path = here;
     path.append(place).append(name);
-    if (access(path.c_str(), X_OK) == 0) return path;
+    if (access(path.c_str(), F_OK) == 0) return path;
   }
   return "";
 }
@@ -77,6 +80,11 @@ HostView view_host() {
   }
   std::ranges::sort(view.proc, {}, &HostEntry::name);
   view.sudo_program = find_beside("atoll-sudo");
+  view.agent_program = find_beside("atoll-agent");
+  view.statx_library = find_beside("atoll-statx.so");
+  for (const char* path : kRuntimes) {
+    if (view.runtime_program.empty() && access(path, X_OK) == 0) view.runtime_program = path;
+  }
   view.warm_directory = find_beside("warm");
   view.has_usr_local_etc = access("/usr/local/etc", F_OK) == 0;
 

@@ -24,8 +24,11 @@ struct HostView {
   std::vector<HostEntry> etc;     // of /etc: what is shown of it, by path below /etc
   std::vector<HostEntry> proc;    // of /proc, without processes
   bool has_usr_local_etc = false;
-  std::string sudo_program;    // ours, see agent/sudo/; "" = not installed
-  std::string warm_directory;  // what interpreters are started ahead with, see agent/warm/
+  std::string sudo_program;  // ours, see agent/sudo/; "" = not installed
+  std::string agent_program;
+  std::string statx_library;    // for programs in a second kernel, see oci/preload/
+  std::string runtime_program;  // runsc; "" = not installed
+  std::string warm_directory;   // what interpreters are started ahead with, see agent/warm/
   uint32_t processors = 1;
   std::string processor;  // an entry of /proc/cpuinfo
   uint64_t memory_bytes = 0;

@@ -51,7 +51,8 @@ class LaunchedDriver final : public Driver {
   LaunchedDriver(asio::any_io_executor executor, LauncherClient& launcher,
                  LaunchedDriverOptions options)
       : executor_(std::move(executor)), launcher_(launcher), options_(std::move(options)) {
-    options_.capabilities.direct_stdio = true;
+    // A second kernel writes to the caller's file where it thinks the end is.
+    options_.capabilities.direct_stdio = !options_.sentry;
     options_.capabilities.pty = true;
     // Where users are the host's, so are the watches that each of them may have, and the filter
     // lets nobody take any.
@@ -108,6 +109,15 @@ class LaunchedDriver final : public Driver {
       can.not_protected.push_back(
           "files live in memory, however large the disk: there is no storage pool, " + no_pool);
     }
+    if (options_.sentry) {
+      // That it is what it should be, each sandbox finds out for itself: an agent that wakes up in
+      // the host's kernel ends (agent/gate.h).
+      if (view_host().runtime_program.empty()) {
+        co_return Error(Code::unavailable, "runsc is not installed")
+            .with_hint("install gVisor's runsc: apt install runsc");
+      }
+      limit_by_second_kernel(can);
+    }
     parked_->expect(make_box_request(SandboxSpec()));
     co_return can;
   }
@@ -160,7 +170,7 @@ class LaunchedDriver final : public Driver {
   Task<std::unique_ptr<Sandbox>> attach(std::string id) override {
     CO_TRY(auto socket, co_await launcher_.connect(id));
     CO_TRY(auto stream, net::adopt_socket(executor_, std::move(socket)));
-    auto sandbox = std::make_unique<LaunchedSandbox>(executor_, launcher_, id, is_box(), live_,
+    auto sandbox = std::make_unique<LaunchedSandbox>(executor_, launcher_, id, around(), live_,
                                                      std::move(stream));
     CO_TRY_OK(co_await sandbox->guest().greet());
     live_->try_emplace(id);
@@ -190,6 +200,20 @@ class LaunchedDriver final : public Driver {
 
  private:
   bool is_box() const { return options_.confinement == Confinement::box; }
+  Around around() const {
+    return options_.sentry ? Around::second_kernel : is_box() ? Around::box : Around::nothing;
+  }
+
+  // What the groups around the second kernel bound, they bound for all of it: whatever goes beyond
+  // would end the sandbox, and not the command.
+  static void limit_by_second_kernel(Capabilities& can) {
+    can.limits.memory = Limit::per_process;
+    can.limits.pids = Limit::none;
+    can.limits.cpu_time = Limit::per_process;
+    can.kill_tree = KillTree::best_effort;
+    can.resize = false;
+    can.dedicated = false;
+  }
 
   Task<std::unique_ptr<LaunchedSandbox>> make(SandboxSpec spec, std::optional<BoxRequest> box,
                                               AgentConfig config) {
@@ -208,7 +232,7 @@ class LaunchedDriver final : public Driver {
                                                   std::move(directories)));
     CO_TRY(auto stream, net::adopt_socket(executor_, std::move(socket)));
     live_->insert_or_assign(spec.id, spec.expires_at);
-    auto sandbox = std::make_unique<LaunchedSandbox>(executor_, launcher_, spec.id, is_box(), live_,
+    auto sandbox = std::make_unique<LaunchedSandbox>(executor_, launcher_, spec.id, around(), live_,
                                                      std::move(stream));
     auto greeted = co_await sandbox->guest().greet();
     if (!greeted) {
@@ -256,6 +280,8 @@ class LaunchedDriver final : public Driver {
     config.dies_with_connection = launcher_.is_embedded() || spec.is_run;
     if (spec.mounts.size() > kMostMounts)
       return Error(Code::invalid_argument, "more than 16 directories");
+    if (spec.workspace) TRY_OK(check_access(*spec.workspace));
+    for (const auto& mount : spec.mounts) TRY_OK(check_access(mount));
     return config;
   }
 
@@ -282,6 +308,7 @@ class LaunchedDriver final : public Driver {
     if (spec.resources.disk_mb)
       box.disk_bytes = static_cast<uint64_t>(*spec.resources.disk_mb) << 20;
     box.storage = storage_of(spec).storage;
+    box.sentry = options_.sentry;
     box.has_root = spec.root.has_value();
     box.has_workspace = spec.workspace.has_value();
     const auto shown = [](HostAccess access) {
@@ -366,7 +393,8 @@ class LaunchedDriver final : public Driver {
   Result<> check_access(const HostDirectory& directory) const {
     const auto& can = options_.capabilities;
     const bool possible = (directory.access == HostAccess::ro && can.host_dir_ro) ||
-                          (directory.access == HostAccess::rw && can.host_dir_rw);
+                          (directory.access == HostAccess::rw && can.host_dir_rw) ||
+                          (directory.access == HostAccess::cow && can.host_dir_cow);
     if (possible) return {};
     return Error(Code::unsupported,
                  "driver " + options_.name + " cannot offer a host directory in this way");

@@ -17,6 +17,8 @@ struct LaunchedDriverOptions {
   Capabilities capabilities;
   // For Confinement::box: whether it is the launcher with root's rights, or the one without.
   bool rootless = false;
+  // And whether a second kernel stands between the commands and the host's; see oci/gatekeeper.h.
+  bool sentry = false;
   // How many sandboxes of a kind wait to be taken at most, see parked_boxes.h.
   size_t most_parked = 0;
 };

@@ -6,28 +6,29 @@
 namespace atl::native {
 
 LaunchedSandbox::LaunchedSandbox(asio::any_io_executor executor, LauncherClient& launcher,
-                                 std::string id, bool boxed, std::shared_ptr<LiveSet> live,
+                                 std::string id, Around around, std::shared_ptr<LiveSet> live,
                                  net::StreamPtr first)
     : executor_(executor),
       launcher_(launcher),
       id_(std::move(id)),
-      boxed_(boxed),
+      around_(around),
       live_(std::move(live)),
       first_(std::move(first)),
       guest_(executor, [this] { return open_stream(); }) {}
 
 Task<> LaunchedSandbox::pause() {
-  if (!boxed_) co_return co_await Sandbox::pause();
+  if (around_ == Around::nothing) co_return co_await Sandbox::pause();
   co_return co_await launcher_.pause(id_);
 }
 
 Task<> LaunchedSandbox::resume() {
-  if (!boxed_) co_return co_await Sandbox::resume();
+  if (around_ == Around::nothing) co_return co_await Sandbox::resume();
   co_return co_await launcher_.resume(id_);
 }
 
 Task<> LaunchedSandbox::resize(Resources resources) {
-  if (!boxed_) co_return co_await Sandbox::resize(resources);
+  // What bounds memory in a second kernel was told to each command when it began.
+  if (around_ != Around::box) co_return co_await Sandbox::resize(resources);
   if (resources.disk_mb) {
     co_return Error(Code::unsupported, "the disk of a running sandbox cannot be resized");
   }

@@ -15,11 +15,14 @@ namespace atl::native {
 // never, or not known). Shared by the driver and its handles.
 using LiveSet = std::map<std::string, Micros>;
 
+// What is around its agent.
+enum class Around : uint8_t { nothing, box, second_kernel };
+
 class LaunchedSandbox final : public Sandbox {
  public:
   // `first` is the connection to the agent that came with the sandbox.
   LaunchedSandbox(asio::any_io_executor executor, LauncherClient& launcher, std::string id,
-                  bool boxed, std::shared_ptr<LiveSet> live, net::StreamPtr first);
+                  Around around, std::shared_ptr<LiveSet> live, net::StreamPtr first);
 
   const std::string& id() const override { return id_; }
   bool is_running() const override { return live_->contains(id_); }
@@ -41,7 +44,7 @@ class LaunchedSandbox final : public Sandbox {
   asio::any_io_executor executor_;
   LauncherClient& launcher_;
   const std::string id_;
-  const bool boxed_;
+  const Around around_;
   std::shared_ptr<LiveSet> live_;
   net::StreamPtr first_;
   guest::AgentGuest guest_;

@@ -26,6 +26,7 @@ Result<BoxRequest> read_box(ByteReader& reader) {
   box.storage = reader.u8() == 1 ? Storage::pool : Storage::memory;
   box.open_files = reader.u64();
   box.allow_ptrace = reader.u8() == 1;
+  box.sentry = reader.u8() == 1;
   box.has_root = reader.u8() == 1;
   box.has_workspace = reader.u8() == 1;
   const uint32_t directories = reader.u32();

@@ -24,6 +24,7 @@ void write_box(ByteWriter& writer, const BoxRequest& box) {
   writer.u8(box.storage == Storage::pool ? 1 : 0);
   writer.u64(box.open_files);
   writer.u8(box.allow_ptrace ? 1 : 0);
+  writer.u8(box.sentry ? 1 : 0);
   writer.u8(box.has_root ? 1 : 0);
   writer.u8(box.has_workspace ? 1 : 0);
   writer.u32(static_cast<uint32_t>(box.directories.size()));

@@ -24,6 +24,12 @@ constexpr uint64_t kRootCapabilities =
     bit(CAP_SETUID) | bit(CAP_SETFCAP) | bit(CAP_SETPCAP) | bit(CAP_NET_BIND_SERVICE) |
     bit(CAP_KILL) | bit(CAP_AUDIT_WRITE);
 
+// What runsc needs to put its own processes into namespaces. They count in the sandbox's user
+// namespace alone; the namespaces around it belong to the host's.
+constexpr uint64_t kRuntimeCapabilities = kAgentCapabilities | kRootCapabilities |
+                                          bit(CAP_SYS_ADMIN) | bit(CAP_SYS_CHROOT) |
+                                          bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH);
+
 constexpr uint64_t kSmallestDisk = 1ULL << 20;
 constexpr uint64_t kBytesPerInode = 4096;
 
@@ -58,6 +64,24 @@ std::vector<PlannedLimit> limits_of(const BoxRequest& request, Authority authori
     limits.push_back({RLIMIT_DATA, request.memory_bytes});
   }
   return limits;
+}
+
+// The second kernel counts the address space of each process only; the groups bound the memory of
+// all together with what it takes for itself.
+Result<> plan_sentry(const BoxRequest& request, const HostView& host, Plan& plan) {
+  if (plan.authority != Authority::root || host.runtime_program.empty() ||
+      host.agent_program.empty()) {
+    return Error(Code::unavailable, "runsc is not installed, or the launcher is not root")
+        .with_hint("apt install runsc, and start atoll as root");
+  }
+  plan.sentry = true;
+  plan.agent_capabilities = kRuntimeCapabilities;
+  const uint64_t files = request.open_files > 0 ? request.open_files : kDefaultOpenFiles;
+  plan.rlimits = {{RLIMIT_CORE, 0}, {RLIMIT_NOFILE, files}};
+  if (request.memory_bytes > 0) plan.rlimits.push_back({RLIMIT_AS, request.memory_bytes});
+  if (plan.cgroup.memory_bytes > 0) plan.cgroup.memory_bytes += kSentryMemory;
+  if (plan.cgroup.pids > 0) plan.cgroup.pids = kSentryProcesses;
+  return {};
 }
 
 }  // namespace
@@ -118,6 +142,7 @@ Result<Plan> make_plan(const std::string& id, const BoxRequest& request, const H
     plan.processors =
         std::clamp<uint32_t>((plan.cgroup.cpu_millis + 999) / 1000, 1, host.processors);
   }
+  if (request.sentry) TRY_OK(plan_sentry(request, host, plan));
   TRY_OK(plan_root(request, host, plan));
   return plan;
 }

@@ -59,6 +59,7 @@ struct BoxRequest {
   Storage storage = Storage::memory;
   uint64_t open_files = 0;
   bool allow_ptrace = false;
+  bool sentry = false;         // a second kernel between its commands and the host's, see oci/
   bool has_root = false;       // a root directory of the caller's instead of the host's system
   bool has_workspace = false;  // the first of `directories` is the workspace
   std::vector<BoxDirectory> directories;
@@ -72,6 +73,10 @@ constexpr uint64_t kDefaultMemory = 2ULL << 30;
 constexpr uint64_t kDefaultDisk = 1ULL << 30;
 constexpr uint64_t kDefaultPids = 1024;
 constexpr uint64_t kDefaultOpenFiles = 4096;
+// What a second kernel needs for itself, beyond what its commands may have, and how many processes
+// of the host it may be.
+constexpr uint64_t kSentryMemory = 256ULL << 20;
+constexpr uint64_t kSentryProcesses = 8192;
 
 // With whose rights the sandbox is made.
 enum class Authority : uint8_t {
@@ -138,6 +143,7 @@ struct Plan {
   Authority authority = Authority::root;
   uint64_t namespaces = 0;    // CLONE_NEW*
   LayerSet without;           // empty but in the security suite
+  bool sentry = false;        // the program around the commands is atoll-oci with runsc
   bool has_own_root = false;  // a caller's root rather than the host's system
   std::vector<Step> steps;
   // So many at the beginning are the same for every sandbox of this kind. They need be carried out

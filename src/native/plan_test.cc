@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
@@ -286,6 +287,44 @@ TEST(Plan, WithoutRootThereIsNoPool) {
 
   EXPECT_EQ(plan.storage, Storage::memory);
   EXPECT_NE(find(plan, StepKind::tmpfs, "store"), nullptr);
+}
+
+HostView host_with_runsc() {
+  HostView host = some_host();
+  host.agent_program = "/libexec/atoll-agent";
+  host.runtime_program = "/usr/bin/runsc";
+  return host;
+}
+
+TEST(Plan, ASecondKernelNeedsItsProgramAndRoot) {
+  BoxRequest request;
+  request.sentry = true;
+
+  EXPECT_EQ(plan_for(request).error().code(), Code::unavailable);
+  EXPECT_THAT(plan_for(request).error().hint(), HasSubstr("apt install runsc"));
+  EXPECT_FALSE(make_plan(kId, request, host_with_runsc(), Authority::rootless, CgroupSlice(), {}));
+}
+
+TEST(Plan, WhatASecondKernelTakesIsAddedToItsCommands) {
+  BoxRequest request;
+  request.sentry = true;
+  request.memory_bytes = 128ULL << 20;
+  const auto groups = CgroupSlice::as_told(CgroupVersion::v2, kRoleMemory | kRolePids);
+
+  const auto plan = make_plan(kId, request, host_with_runsc(), Authority::root, groups, {});
+
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->cgroup.memory_bytes, request.memory_bytes + kSentryMemory);
+  EXPECT_EQ(plan->cgroup.pids, kSentryProcesses);
+  EXPECT_TRUE(std::ranges::any_of(plan->rlimits, [&](const PlannedLimit& limit) {
+    return limit.resource == RLIMIT_AS && limit.value == request.memory_bytes;
+  }));
+  // Its state lies where the sandbox's own /dev covers it, and nothing there is shared.
+  ASSERT_NE(find(*plan, StepKind::tmpfs, "root/dev/runtime"), nullptr);
+  EXPECT_EQ(plan->shared_steps, 0U);
+  EXPECT_EQ(find(*plan, StepKind::mask, "root/proc"), nullptr);
+  EXPECT_THAT(describe(*plan), HasSubstr("second kernel"));
+  EXPECT_THAT(describe(*plan), Not(HasSubstr("landlock")));
 }
 
 }  // namespace

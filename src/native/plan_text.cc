@@ -3,6 +3,7 @@
 #include <sys/mount.h>
 
 #include <iterator>
+#include <map>
 
 #include "native/plan.h"
 #include "native/seccomp.h"
@@ -51,12 +52,19 @@ std::string capability_text(uint64_t set) {
   static constexpr const char* kNames[] = {
       "chown",  "dac_override", "dac_read_search", "fowner",          "fsetid",          "kill",
       "setgid", "setuid",       "setpcap",         "linux_immutable", "net_bind_service"};
+  static const std::map<int, const char*> kFurther = {{CAP_SYS_CHROOT, "sys_chroot"},
+                                                      {CAP_SYS_PTRACE, "sys_ptrace"},
+                                                      {CAP_SYS_ADMIN, "sys_admin"},
+                                                      {CAP_AUDIT_WRITE, "audit_write"},
+                                                      {CAP_SETFCAP, "setfcap"}};
   std::string text;
   for (int i = 0; i < 41; ++i) {
     if ((set >> i & 1) == 0) continue;
-    const bool named = i < static_cast<int>(std::size(kNames));
-    text +=
-        (text.empty() ? "" : " ") + (named ? std::string(kNames[i]) : "cap" + std::to_string(i));
+    const auto further = kFurther.find(i);
+    text += text.empty() ? "" : " ";
+    text += i < static_cast<int>(std::size(kNames)) ? std::string(kNames[i])
+            : further != kFurther.end()             ? further->second
+                                                    : "cap" + std::to_string(i);
   }
   return text.empty() ? "none" : text;
 }
@@ -165,19 +173,28 @@ std::string describe(const Plan& plan) {
     if (step.attributes != 0) how += " [" + attribute_text(step.attributes) + "]";
     line(to_string(step.kind), how);
   }
-  line("agent", "capabilities " + capability_text(plan.agent_capabilities));
+  if (plan.sentry) {
+    line("second kernel", "gVisor's, by runsc with no network, and the groups above around it");
+    line("runsc", "capabilities " + capability_text(plan.agent_capabilities) + ", no_new_privs");
+  } else {
+    line("agent", "capabilities " + capability_text(plan.agent_capabilities));
+  }
   line("commands", "user 1000, capabilities none, no_new_privs");
   line("root inside", "capabilities " + capability_text(plan.root_capabilities));
   line("seccomp", describe_filter({.allow_ptrace = plan.allow_ptrace}));
-  for (const auto& rule : plan.landlock) {
+  for (const auto& rule : plan.sentry ? std::vector<LandlockRule>() : plan.landlock) {
     line("landlock", rule.path + ": " + std::string(access_text(rule.access)));
   }
   constexpr struct {
     int resource;
     const char* name;
-  } kLimits[] = {{RLIMIT_CORE, "core dump"},          {RLIMIT_NOFILE, "open files"},
-                 {RLIMIT_MEMLOCK, "locked memory"},   {RLIMIT_NPROC, "processes"},
-                 {RLIMIT_DATA, "memory per process"}, {RLIMIT_MSGQUEUE, "message queues"}};
+  } kLimits[] = {{RLIMIT_CORE, "core dump"},
+                 {RLIMIT_NOFILE, "open files"},
+                 {RLIMIT_MEMLOCK, "locked memory"},
+                 {RLIMIT_NPROC, "processes"},
+                 {RLIMIT_DATA, "memory per process"},
+                 {RLIMIT_MSGQUEUE, "message queues"},
+                 {RLIMIT_AS, "address space per process"}};
   for (const auto& limit : plan.rlimits) {
     for (const auto& known : kLimits) {
       if (known.resource == limit.resource)

@@ -49,6 +49,7 @@ class RootPlanner final {
     }
     sudo();
     devices();
+    if (request_.sentry) sentry();
     processors();
     if (can_share()) {
       seal("root");
@@ -108,7 +109,7 @@ class RootPlanner final {
   // that lacks a layer is a test's.
   bool can_share() const {
     return plan_.authority == Authority::root && !request_.has_root &&
-           request_.directories.empty() && plan_.without.empty();
+           request_.directories.empty() && plan_.without.empty() && !request_.sentry;
   }
 
   // Where everything is put together, and what the sandbox shows in the place of the kernel's own.
@@ -305,6 +306,24 @@ class RootPlanner final {
     directory("root/dev/mqueue");
   }
 
+  // The second kernel's program, and where it keeps its state: what runs in it has a /dev of its
+  // own, and sees neither.
+  void sentry() {
+    for (const char* name : {"root/opt", "root/opt/atoll", "root/opt/atoll/bin"})
+      make_if_missing(name, 0755, 0);
+    file("root/opt/atoll/bin/atoll-agent", "", 0755);
+    bind(host_.agent_program, "root/opt/atoll/bin/atoll-agent", kReadOnly);
+    if (!host_.statx_library.empty()) {
+      file("root/opt/atoll/bin/atoll-statx.so", "", 0755);
+      bind(host_.statx_library, "root/opt/atoll/bin/atoll-statx.so", kReadOnly);
+      file("root/etc/ld.so.preload", "/opt/atoll/bin/atoll-statx.so\n");
+    }
+    file("root/dev/runsc", "", 0755);
+    bind(host_.runtime_program, "root/dev/runsc", kReadOnly);
+    directory("root/dev/runtime");
+    tmpfs("root/dev/runtime", "size=4m,nr_inodes=256,mode=700", kNoExec);
+  }
+
   void own_devices() {
     // Without root, only who made a namespace may mount what shows it.
     const bool rootless = plan_.authority == Authority::rootless;
@@ -325,7 +344,8 @@ class RootPlanner final {
     } else {
       add({.kind = StepKind::proc, .target = "root/proc", .attributes = kNoExec});
     }
-    if (plan_.without.has(Layer::proc_masks)) return;
+    // A second kernel shows its own, and may mount one only where nothing of ours is covered.
+    if (plan_.without.has(Layer::proc_masks) || request_.sentry) return;
     tmpfs("proc", "size=4m,nr_inodes=16,mode=755", kPlain);
     for (const char* name : kTold) {
       file(std::string("proc/") + name,

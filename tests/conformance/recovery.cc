@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <set>
 
 #include "os/process.h"
 #include "tests/conformance/behaviour.h"
@@ -144,29 +142,24 @@ void an_expiry_holds_across_the_death_of_the_launcher(DriverWorld& world) {
 }
 
 // In a pid namespace of its own an agent does not know what it is called outside.
-std::set<pid_t> agents() {
-  std::set<pid_t> pids;
+// The first process of the only sandbox: what the launcher has started, and no worker of its own.
+pid_t only_agent(const DriverWorld& world) {
+  std::vector<pid_t> found;
   for (const auto& process : os::all_processes()) {
     std::ifstream name("/proc/" + std::to_string(process.pid) + "/comm");
     std::string text;
-    if (process.state != 'Z' && std::getline(name, text) && text == "atoll-agent")
-      pids.insert(process.pid);
+    if (process.state != 'Z' && process.parent == world.launcher_pid() &&
+        std::getline(name, text) && (text == "atoll-agent" || text == "atoll-oci"))
+      found.push_back(process.pid);
   }
-  return pids;
-}
-
-pid_t only_agent_besides(const std::set<pid_t>& before) {
-  std::vector<pid_t> added;
-  std::ranges::set_difference(agents(), before, std::back_inserter(added));
-  return added.size() == 1 ? added.front() : 0;
+  return found.size() == 1 ? found.front() : 0;
 }
 
 void the_death_of_the_agent_is_told_and_leaves_nothing(DriverWorld& world) {
   const auto before = HostCensus::take(world.root());
-  const auto agents_before = agents();
   {
     Box box(world);
-    const pid_t agent = only_agent_besides(agents_before);
+    const pid_t agent = only_agent(world);
     ASSERT_GT(agent, 1);
     box.sh("setsid sleep 1000 & echo x > file");
     auto process = box.start_sh("sleep 1000");

@@ -158,17 +158,21 @@ void who_holds_it_on_does_not_hold_up_the_end(DriverWorld& world) {
 }
 
 bool has_terminals(const Subject& subject) { return subject.can.pty; }
+// gVisor's own have no /dev/tty and no end of file that could be typed.
+bool has_the_hosts_terminals(const Subject& subject) {
+  return has_terminals(subject) && subject.can.isolation != Isolation::sentry;
+}
 
 constexpr Behaviour kBehaviours[] = {
     {"all_three_are_one_terminal", all_three_are_one_terminal, has_terminals},
     {"it_has_the_size_that_was_asked_for", it_has_the_size_that_was_asked_for, has_terminals},
     {"it_is_the_controlling_terminal_of_its_user", it_is_the_controlling_terminal_of_its_user,
-     has_terminals},
+     has_the_hosts_terminals},
     {"keys_become_signals", keys_become_signals, has_terminals},
-    {"closing_stdin_types_the_end", closing_stdin_types_the_end, has_terminals},
+    {"closing_stdin_types_the_end", closing_stdin_types_the_end, has_the_hosts_terminals},
     {"all_of_its_output_comes", all_of_its_output_comes, has_terminals},
     {"it_is_followed_again_from_where_it_was_left", it_is_followed_again_from_where_it_was_left,
-     has_terminals},
+     has_the_hosts_terminals},
     {"what_has_no_terminal_has_no_size", what_has_no_terminal_has_no_size, has_terminals},
     {"who_holds_it_on_does_not_hold_up_the_end", who_holds_it_on_does_not_hold_up_the_end,
      has_terminals},

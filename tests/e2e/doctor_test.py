@@ -58,7 +58,7 @@ class OnThisHost(unittest.TestCase):
             self.assertTrue(check["found"] and check["needed_for"], check)
         names = {check["name"] for check in told["checks"]}
         self.assertLessEqual({"kernel", "cgroups", "user_namespaces", "landlock", "seccomp", "overlay", "owner_mapping",
-                              "storage_pool", "kvm", "docker", "runsc", "atoll-launcher", "atoll-agent", "atoll-pool"},
+                              "storage_pool", "kvm", "docker", "runsc", "atoll-launcher", "atoll-agent", "atoll-pool", "atoll-oci"},
                              names)
         chosen = next(driver for driver in told["drivers"] if driver["name"] == told["default_driver"])
         self.assertTrue(chosen["available"])
@@ -67,7 +67,7 @@ class OnThisHost(unittest.TestCase):
     def test_companions_are_asked_for_their_version(self):
         told = json.loads(doctor("--json").stdout)
         for check in told["checks"]:
-            if check["name"] in ("atoll-launcher", "atoll-agent", "atoll-pool"):
+            if check["name"] in ("atoll-launcher", "atoll-agent", "atoll-pool", "atoll-oci"):
                 self.assertEqual(check["verdict"], "ok", check)
                 self.assertIn(told["version"], check["found"])
 
@@ -113,7 +113,7 @@ class OnThisHost(unittest.TestCase):
 
     def test_each_kind_that_a_configuration_may_name_says_what_is_so(self):
         built = {driver["name"] for driver in json.loads(doctor("--json").stdout)["drivers"]}
-        for kind, needs in (("docker", {"docker", "runc"}), ("podman", {"podman", "runc"}), ("gvisor", {"runsc"}), ("wasm", set()),
+        for kind, needs in (("docker", {"docker", "runc"}), ("podman", {"podman", "runc"}), ("wasm", set()),
                             ("firecracker", {"kvm", "firecracker"}), ("k8s", set()), ("e2b", set()), ("aws_lambda", set())):
             with self.subTest(kind):
                 done = doctor(kind, "--json")

@@ -28,10 +28,12 @@ threading.Thread(target=serve, args=(socket.AF_INET6, '::1', 3001)).start()
 
 
 class Ports(unittest.TestCase):
+    driver = "native"
+
     def setUp(self):
         self.daemon = Daemon().start()
         self.addCleanup(self.daemon.end)
-        self.box = self.daemon.create(driver="native")
+        self.box = self.daemon.create(driver=self.driver)
         self.daemon.start_process(self.box, "python3", "-c", ECHO)
         for port in "3000", "3001":
             wait_until(lambda p=port: self.dial(p) == 101, f"port {port} answers")

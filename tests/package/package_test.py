@@ -15,7 +15,7 @@ IN_BOTH = """
     bin/atoll lib/systemd/system/atoll.service
     lib/systemd/system/atoll-launcher.service lib/systemd/system/atoll-launcher.socket lib/sysusers.d/atoll.conf
     lib/tmpfiles.d/atoll.conf libexec/atoll/atoll-launcher libexec/atoll/atoll-agent libexec/atoll/atoll-sudo
-    libexec/atoll/atoll-pool libexec/atoll/atoll-attack libexec/atoll/warm/python3.py libexec/atoll/warm/node.js
+    libexec/atoll/atoll-pool libexec/atoll/atoll-oci libexec/atoll/atoll-statx.so libexec/atoll/atoll-attack libexec/atoll/warm/python3.py libexec/atoll/warm/node.js
     share/bash-completion/completions/atoll share/zsh/vendor-completions/_atoll share/fish/vendor_completions.d/atoll.fish
     share/doc/atoll/README.md share/doc/atoll/guide.md share/doc/atoll/cli.md share/doc/atoll/operations.md
 """.split()
@@ -24,7 +24,7 @@ IN_DEB = """
     include/atoll/client.h include/atoll/async_client.h lib/libatoll-client.a lib/pkgconfig/atoll-client.pc
     lib/cmake/atoll-client/atoll-client-config.cmake share/doc/atoll/sdk-cpp.md
 """.split()
-STATIC = ["atoll-launcher", "atoll-agent", "atoll-sudo", "atoll-pool"]
+STATIC = ["atoll-launcher", "atoll-agent", "atoll-sudo", "atoll-pool", "atoll-oci"]
 
 
 def text_of(*command, **more):

@@ -234,7 +234,7 @@ def here_and_inside(item):
 def product_files(products):
     """Where `cmake --install` with the prefix /usr/local would put the programs."""
     found = {"/usr/local/bin/atoll": products / "bin/atoll"}
-    for name in "atoll-launcher", "atoll-agent", "atoll-pool", "atoll-attack":
+    for name in "atoll-launcher", "atoll-agent", "atoll-pool", "atoll-oci", "atoll-attack":
         if (products / "libexec/atoll" / name).exists():
             found[f"/usr/local/libexec/atoll/{name}"] = products / "libexec/atoll" / name
     return found

@@ -146,7 +146,8 @@ ATOLL_IN_CHILD bool raise_loopback() {
   return up;
 }
 
-ATOLL_IN_CHILD bool hold_only(uint64_t capabilities) {
+ATOLL_IN_CHILD bool hold_only(const Plan& plan) {
+  const uint64_t capabilities = plan.agent_capabilities;
   for (int i = 0; i <= 63; ++i) {
     if ((capabilities >> i & 1) != 0) continue;
     if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) == 0) continue;
@@ -165,7 +166,8 @@ ATOLL_IN_CHILD bool hold_only(uint64_t capabilities) {
     if ((capabilities >> i & 1) == 0) continue;
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0) != 0) return false;
   }
-  return prctl(PR_SET_SECUREBITS, kLockedBits, 0, 0, 0) == 0;
+  // runsc sheds capabilities and executes itself, by the rules for uid 0.
+  return plan.sentry || prctl(PR_SET_SECUREBITS, kLockedBits, 0, 0, 0) == 0;
 }
 
 #ifdef ATOLL_WEAKENABLE
@@ -307,14 +309,16 @@ ATOLL_IN_CHILD int child_main(void* argument) {
       fail(launch, BoxStage::identity);
     }
     const bool own = settings >= 0;
-    if (!write_text(own ? "max_user_namespaces" : kMostNamespaces, "0", own ? settings : AT_FDCWD))
+    // A second kernel puts its own processes into some.
+    if (!write_text(own ? "max_user_namespaces" : kMostNamespaces, plan.sentry ? "16" : "0",
+                    own ? settings : AT_FDCWD))
       fail(launch, BoxStage::user_namespace);
   }
   const rlimit no_core{0, 0};
   if (!plan.without.has(Layer::rlimits) && setrlimit(RLIMIT_CORE, &no_core) != 0) {
     fail(launch, BoxStage::identity);
   }
-  if (!plan.without.has(Layer::capabilities) && !hold_only(plan.agent_capabilities)) {
+  if (!plan.without.has(Layer::capabilities) && !hold_only(plan)) {
     fail(launch, BoxStage::capabilities);
   }
 #ifdef ATOLL_WEAKENABLE

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 
 #include "native/child/clone_into.h"
 #include "native/child/in_child.h"
@@ -21,17 +22,20 @@ namespace atl::native {
 namespace {
 
 constexpr size_t kStackBytes = 64 * 1024;
+// Not ~0U, which gVisor takes for -1.
+constexpr unsigned kLastDescriptor = INT32_MAX;
 
 // Locked, so that not even a program that is root again gets capabilities back by exec or setuid.
 constexpr unsigned long kLockedBits =
     SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
     SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
-ATOLL_IN_CHILD bool drop_capabilities(uint64_t kept) {
+ATOLL_IN_CHILD bool drop_capabilities(const ChildPlan& plan) {
+  const uint64_t kept = plan.kept_capabilities;
   __user_cap_header_struct header{};
   header.version = _LINUX_CAPABILITY_VERSION_3;
   __user_cap_data_struct data[2]{};
-  if (kept == 0) {
+  if (kept == 0 && !plan.bound_capabilities) {
     if (prctl(PR_SET_SECUREBITS, kLockedBits, 0, 0, 0) != 0) return false;
     return syscall(SYS_capset, &header, data) == 0;
   }
@@ -39,7 +43,8 @@ ATOLL_IN_CHILD bool drop_capabilities(uint64_t kept) {
   const uint64_t last = CAP_LAST_CAP;
   for (uint64_t i = 0; i <= last; ++i) {
     if ((kept >> i & 1) != 0) continue;
-    if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0 && errno != EINVAL) return false;
+    if (!plan.bound_capabilities && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0 && errno != EINVAL)
+      return false;
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_LOWER, i, 0, 0);
   }
   for (int half = 0; half < 2; ++half) {
@@ -47,6 +52,16 @@ ATOLL_IN_CHILD bool drop_capabilities(uint64_t kept) {
     data[half].effective = data[half].permitted = data[half].inheritable = bits;
   }
   return syscall(SYS_capset, &header, data) == 0;
+}
+
+// While we still may: who changes its user gives up what this takes.
+ATOLL_IN_CHILD bool bound_capabilities(uint64_t kept) {
+  const uint64_t last = CAP_LAST_CAP;
+  for (uint64_t i = 0; i <= last; ++i) {
+    if ((kept >> i & 1) == 0 && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0 && errno != EINVAL)
+      return false;
+  }
+  return true;
 }
 
 [[noreturn]] ATOLL_IN_CHILD void fail_child(ChildPlan& plan, ChildStage stage) {
@@ -76,6 +91,8 @@ ATOLL_IN_CHILD bool drop_capabilities(uint64_t kept) {
   if (plan.root >= 0 && (fchdir(plan.root) != 0 || chroot(".") != 0))
     fail_child(plan, ChildStage::root);
   if (plan.directory >= 0 && fchdir(plan.directory) != 0) fail_child(plan, ChildStage::directory);
+  if (plan.bound_capabilities && !bound_capabilities(plan.kept_capabilities))
+    fail_child(plan, ChildStage::privileges);
   // By system call: the library's functions would tell every thread of the agent to follow.
   if (plan.change_identity && (syscall(SYS_setgroups, 0, nullptr) != 0 ||
                                syscall(SYS_setresgid, plan.gid, plan.gid, plan.gid) != 0 ||
@@ -89,8 +106,7 @@ ATOLL_IN_CHILD bool drop_capabilities(uint64_t kept) {
       fail_child(plan, ChildStage::limits);
     }
   }
-  if (plan.drop_capabilities && !drop_capabilities(plan.kept_capabilities))
-    fail_child(plan, ChildStage::privileges);
+  if (plan.drop_capabilities && !drop_capabilities(plan)) fail_child(plan, ChildStage::privileges);
   if (plan.no_new_privileges && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     fail_child(plan, ChildStage::privileges);
   }
@@ -98,7 +114,7 @@ ATOLL_IN_CHILD bool drop_capabilities(uint64_t kept) {
     fail_child(plan, ChildStage::landlock);
   }
   // What the agent holds open (its socket, the workspace, other processes' pipes) ends here.
-  if (!plan.inherit_descriptors && syscall(SYS_close_range, kept, ~0U, 0U) != 0)
+  if (!plan.inherit_descriptors && syscall(SYS_close_range, kept, kLastDescriptor, 0U) != 0)
     fail_child(plan, ChildStage::stdio);
   if (plan.seccomp != nullptr &&
       syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, plan.seccomp) != 0) {

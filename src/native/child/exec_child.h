@@ -54,7 +54,9 @@ struct ChildPlan {
   uint32_t uid = 0, gid = 0;  // without further groups
   bool no_new_privileges = false;
   bool drop_capabilities = false;
-  uint64_t kept_capabilities = 0;    // of those that are dropped otherwise
+  uint64_t kept_capabilities = 0;  // of those that are dropped otherwise
+  // For a kernel without securebits: what exec gives back to uid 0 is bounded instead.
+  bool bound_capabilities = false;
   bool inherit_descriptors = false;  // only a weakened sandbox of the security suite
   int landlock = -1;                 // ruleset, or -1
   const sock_fprog* seccomp = nullptr;

@@ -255,7 +255,7 @@ Result<std::unique_ptr<BoxInMaking>> BoxMaker::begin(BoxOrder order) {
     }
   }
   TRY_OK(gather_trees(making));
-  if (!without_.has(Layer::landlock)) {
+  if (!without_.has(Layer::landlock) && !making.plan.sentry) {
     TRY(making.landlock, LandlockRules::create(LandlockTcp::leave));
     launch.landlock = making.landlock->descriptor();
     launch.landlock_abi = making.landlock->abi();
@@ -330,6 +330,7 @@ Result<> BoxMaker::prepare_launch(BoxInMaking& making) {
     making.work.push_back(group.directory.get());
     facts.work_roles.push_back(group.roles);
   }
+  for (const auto& shown : order.request.directories) facts.shown.push_back(shown.guest_path);
   facts.has_id_lock = static_cast<bool>(box.ids.lock);
   TRY(making.token, told_pipe(order.token, facts));
   making.given = {order.connection.get(), order.listener.get(), order.config.get(),

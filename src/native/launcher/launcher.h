@@ -68,6 +68,7 @@ struct LauncherOptions {
   Fd client;    // embedded
   Fd listener;  // in a service: others listen for us, and SIGTERM ends every sandbox
   Fd program;   // the agent's executable
+  Fd oci_program;
   Fd pool_program;
   Identity identity;
 };

@@ -118,7 +118,7 @@ Result<> Launcher::begin_box(Waiting& one) {
                  *launch.box,
                  {},
                  one.client->peer,
-                 options_.program.get(),
+                 launch.box->sentry ? options_.oci_program.get() : options_.program.get(),
                  std::move(ends.second),
                  std::move(listener),
                  std::move(one.descriptors[0]),

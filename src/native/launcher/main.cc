@@ -61,6 +61,7 @@ int serve(LauncherLife life, Identity identity, Fd listener = {}) {
   if (!program) return fail(program.error());
   options.program = std::move(*program);
   // Missed by those alone who need it.
+  options.oci_program = open_companion("atoll-oci").value_or(Fd());
   options.pool_program = open_companion("atoll-pool").value_or(Fd());
   options.run_directory = Fd(fcntl(kRunDirectory, F_DUPFD_CLOEXEC, 10));
   if (life == LauncherLife::embedded) {
