@@ -34,7 +34,7 @@ struct Action {
 Result<TemplateReference> reference_from(const std::string& text) {
   auto reference = parse_template_reference(text);
   if (!reference)
-    return usage_error(reference.error().message(), "template").with_hint(reference.error().hint());
+    return usage_error(reference.error().message()).with_hint(reference.error().hint());
   return reference;
 }
 
@@ -203,12 +203,11 @@ Result<int> run_template(Context& context) {
                                    count < action.least ? "few" : "many"),
                        "template");
   }
-  Error error = usage_error(
-      "template: '" + to_printable(words[0]) + "' is none of add, ls, show, rm, rollback",
-      "template");
   const std::string near = did_you_mean(words[0], known);
-  return near.empty() ? std::move(error)
-                      : std::move(error).with_hint("did you mean: atoll template " + near);
+  return usage_error("template: '" + to_printable(words[0]) +
+                     "' is none of add, ls, show, rm, rollback")
+      .with_hint(near.empty() ? "see: atoll template --help"
+                              : "did you mean: atoll template " + near);
 }
 
 }  // namespace
