@@ -14,6 +14,9 @@
 #include "net/websocket.h"
 #include "telemetry/tracer.h"
 
+namespace atl {
+class Templates;
+}
 namespace atl::telemetry {
 class Metrics;
 }
@@ -41,6 +44,7 @@ struct ApiOptions {
   // How many spans wait for the collector, for GET /metrics; empty when there is none.
   std::function<size_t()> spans_to_export;
   uint64_t most_upload_bytes = uint64_t{64} << 30;
+  Templates* templates = nullptr;  // null: there are none
 };
 
 // What handlers work with; wiring owns it all.
@@ -68,6 +72,7 @@ class Call final {
   telemetry::Metrics& metrics() const { return services_.metrics; }
   telemetry::Tracer& tracer() const { return services_.tracer; }
   const ApiOptions& options() const { return services_.options; }
+  Templates* templates() const { return services_.options.templates; }
   net::Exchange& exchange() const { return exchange_; }
   const net::Request& request() const { return exchange_.request(); }
   const RequestIds& ids() const { return ids_; }

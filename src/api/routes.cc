@@ -85,6 +85,14 @@ constexpr Route kRoutes[] = {
     {get, "/v1/events", Action::look, v1::read_events, "after sandbox state runs limit",
      Answer::streams, Traced::when_asked},
 
+    {get, "/v1/templates", Action::survey, v1::list_templates, "", Answer::whole,
+     Traced::when_asked},
+    {get, "/v1/templates/{name}", Action::survey, v1::get_template, "", Answer::whole,
+     Traced::when_asked},
+    {put, "/v1/templates/{name}", Action::administer, v1::put_template},
+    {delete_, "/v1/templates/{name}", Action::administer, v1::delete_template},
+    {post, "/v1/templates/{name}/rollback", Action::administer, v1::roll_back_template},
+
     {post, "/v1/keys", Action::administer, v1::create_key},
     {get, "/v1/keys", Action::administer, v1::list_keys, "", Answer::whole, Traced::when_asked},
     {delete_, "/v1/keys/{key}", Action::administer, v1::revoke_key},

@@ -193,6 +193,7 @@ Result<> serve(cli::ServeOptions options) {
       Daemon::create(
           loop.get_executor(), *launcher,
           {.database = state.file("atoll.db"),
+           .templates = state.file("templates"),
            .admin_key = std::move(key.text),
            .forget_admin_key = [&state] { return state.forget_admin_key(); },
            .socket = state.file(cli::kSocketName),

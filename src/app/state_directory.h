@@ -4,6 +4,7 @@
 //   DIR/atoll.db     the store
 //   DIR/admin.key    the first key (0600)
 //   DIR/atoll.sock   the daemon's Unix socket (0600)
+//   DIR/templates/   root file systems for sandboxes, see template/templates.h
 //   DIR/run/         the launcher's
 //   DIR/engines/     what containers of docker and podman are shown, made when there are any
 //

@@ -11,6 +11,7 @@
 #include "store/sqlite_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
+#include "template/templates.h"
 
 namespace atl::app {
 namespace {
@@ -24,11 +25,12 @@ constexpr Millis kExportPatience{2'000};
 // In the order of dependence: each member uses only those above it.
 struct Daemon::Impl {
   Impl(asio::any_io_executor where, native::LauncherClient& used, DaemonParts options,
-       std::unique_ptr<store::Store> opened)
+       std::unique_ptr<store::Store> opened, std::unique_ptr<Templates> found)
       : executor(std::move(where)),
         launcher(used),
         parts(std::move(options)),
         store(std::move(opened)),
+        templates(std::move(found)),
         keys(*store, system_clock()),
         engine(executor, *store,
                make_drivers(executor, launcher, parts.most_parked,
@@ -45,6 +47,7 @@ struct Daemon::Impl {
     options.token_secret = parts.admin_key;
     options.requests = {parts.requests_per_s, 2 * parts.requests_per_s};
     options.origins = parts.origins;
+    options.templates = templates.get();
     options.readiness = [this] { return readiness(); };
     options.on_shutdown = parts.on_shutdown;
     options.connections = [this] { return server.stats().connections; };
@@ -86,6 +89,7 @@ struct Daemon::Impl {
   native::LauncherClient& launcher;
   DaemonParts parts;
   std::unique_ptr<store::Store> store;
+  std::unique_ptr<Templates> templates;
   telemetry::Metrics metrics;
   telemetry::Tracer tracer{system_clock()};
   std::unique_ptr<telemetry::SpanExporter> exporter;  // null without a collector
@@ -107,8 +111,9 @@ Result<std::unique_ptr<Daemon>> Daemon::create(asio::any_io_executor executor,
                                                DaemonParts parts) {
   auto store = store::SqliteStore::open(executor, parts.database);
   if (!store) return std::move(store).error().with("opening the store");
-  return std::unique_ptr<Daemon>(new Daemon(
-      std::make_unique<Impl>(std::move(executor), launcher, std::move(parts), std::move(*store))));
+  TRY(auto templates, Templates::open(executor, {.directory = parts.templates}, system_clock()));
+  return std::unique_ptr<Daemon>(new Daemon(std::make_unique<Impl>(
+      std::move(executor), launcher, std::move(parts), std::move(*store), std::move(templates))));
 }
 
 Task<> Daemon::start() {
@@ -118,6 +123,8 @@ Task<> Daemon::start() {
   auto recovered = co_await impl.engine.recover();
   if (!recovered) co_return std::move(recovered).error().with("taking up sandboxes");
   CO_TRY_OK(impl.start_export());
+  impl.templates->start_collecting(
+      [&engine = impl.engine](const std::string& path) { return engine.has_root(path); });
   impl.ready = true;
 
   CO_TRY_OK(impl.server.listen_unix(impl.parts.socket, impl.parts.local_users ? 0666 : 0600));
@@ -137,6 +144,7 @@ Task<> Daemon::stop(Ending ending) {
   if (ending == Ending::leave_sandboxes) {
     auto drained = co_await impl.server.drain(deadline);
     if (!drained) telemetry::log_info("calls were cut off; what they started goes on");
+    impl.templates->stop();
     auto left = co_await impl.engine.shut_down(ending);
     CO_TRY_OK(co_await impl.finish_export());
     co_return left;
@@ -155,6 +163,7 @@ Task<> Daemon::stop(Ending ending) {
     }
   }
   CO_TRY_OK(co_await over.wait());
+  impl.templates->stop();
   CO_TRY_OK(co_await impl.finish_export());
   co_return ended;
 }

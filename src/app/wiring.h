@@ -22,6 +22,7 @@ inline constexpr std::string_view kOtherAddress = "choose another with --listen 
 
 struct DaemonParts {
   std::string database;                             // the file
+  std::string templates;                            // their directory
   std::string admin_key;                            // a key that must work
   std::function<Result<>()> forget_admin_key = {};  // when it is revoked
   std::string socket;                               // where the Unix socket appears

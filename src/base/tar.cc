@@ -162,6 +162,7 @@ Result<> TarReader::put(std::string_view bytes) {
       const size_t take = std::min(bytes.size(), kBlock - block_.size());
       block_ += bytes.substr(0, take);
       bytes.remove_prefix(take);
+      position_ += take;
       if (block_.size() < kBlock) return {};
       TRY_OK(take_header());
       block_.clear();
@@ -171,6 +172,7 @@ Result<> TarReader::put(std::string_view bytes) {
     const auto take = static_cast<size_t>(std::min<uint64_t>(bytes.size(), left));
     const std::string_view piece = bytes.substr(0, take);
     bytes.remove_prefix(take);
+    position_ += take;
     left -= take;
     if (state_ == State::attribute) attribute_ += piece;
     if (state_ == State::content && is_file_ && !piece.empty()) TRY_OK(sink_.bytes(piece));
@@ -199,8 +201,8 @@ Result<> TarReader::take_header() {
     state_ = State::over;
     return {};
   }
-  TRY(const auto sum, number_of(block_, kSum));
-  if (sum != sum_of(block_)) return refused("it is no tar archive, or damaged");
+  const auto sum = number_of(block_, kSum);
+  if (!sum || *sum != sum_of(block_)) return refused("it is no tar archive, or damaged");
   TRY(const auto size, number_of(block_, kSize));
   if (size > kLargestFile) return refused("it has a number that is too large");
   const char type = block_[kType];
@@ -291,6 +293,11 @@ Result<> TarReader::begin_entry(char type, uint64_t size) {
     entry.kind = TarKind::directory;
   } else if (type != '0' && type != '\0' && type != '7') {
     const bool is_special = type == '3' || type == '4' || type == '6';
+    if (is_special && specials_ == TarSpecials::left_out && size == 0) {
+      ++left_out_;
+      forget_attributes();
+      return {};
+    }
     return refused(is_special ? "is a device or a pipe" : "is of an unknown kind", path);
   }
   TRY(entry.path, clean_path(path));
@@ -311,9 +318,7 @@ Result<> TarReader::begin_entry(char type, uint64_t size) {
   }
   if (entry.path.empty() && entry.kind != TarKind::directory)
     return refused("an entry has no name");
-  has_path_ = has_link_ = has_size_ = has_time_ = false;
-  path_.clear();
-  link_.clear();
+  forget_attributes();
 
   TRY_OK(sink_.begin(entry));
   is_file_ = entry.kind == TarKind::file;
@@ -321,6 +326,12 @@ Result<> TarReader::begin_entry(char type, uint64_t size) {
   padding_ = (kBlock - entry.size % kBlock) % kBlock;
   state_ = State::content;
   return left_ == 0 ? end_content() : Result<>();
+}
+
+void TarReader::forget_attributes() {
+  has_path_ = has_link_ = has_size_ = has_time_ = false;
+  path_.clear();
+  link_.clear();
 }
 
 std::string tar_header(const TarEntry& entry) {

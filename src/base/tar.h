@@ -3,7 +3,8 @@
 // Whoever made an archive is not trusted. A reader hands out only entries that can be unpacked
 // below one directory: paths that neither begin at the root nor climb, files, directories and links
 // that stay inside. Devices, sparse files and numbers without sense are refused, and so is an
-// archive that ends before it says so.
+// archive that ends before it says so. Who reads a root file system may have devices and pipes left
+// out instead.
 #pragma once
 
 #include <cstdint>
@@ -39,10 +40,16 @@ enum class TarLinks : uint8_t {
   any,     // for whoever keeps them and never goes through one
 };
 
+enum class TarSpecials : uint8_t {
+  refused,
+  left_out,  // devices and pipes: the sink is not told of them
+};
+
 class TarReader final {
  public:
-  explicit TarReader(TarSink& sink, TarLinks links = TarLinks::inside)
-      : sink_(sink), links_(links) {}
+  explicit TarReader(TarSink& sink, TarLinks links = TarLinks::inside,
+                     TarSpecials specials = TarSpecials::refused)
+      : sink_(sink), links_(links), specials_(specials) {}
 
   // The next bytes of the archive, cut anywhere.
   Result<> put(std::string_view bytes);
@@ -50,6 +57,10 @@ class TarReader final {
   Result<> finish() const;
   // What follows is padding.
   bool is_over() const { return state_ == State::over; }
+  // How many bytes have been read: within TarSink::begin, where the entry's content begins.
+  uint64_t position() const { return position_; }
+  // How many devices and pipes there were so far.
+  uint64_t left_out() const { return left_out_; }
 
  private:
   enum class State : uint8_t { header, content, attribute, padding, over };
@@ -59,9 +70,13 @@ class TarReader final {
   Result<> take_pax(std::string_view records);
   Result<> begin_entry(char type, uint64_t size);
   Result<> end_content();
+  void forget_attributes();
 
   TarSink& sink_;
   TarLinks links_;
+  TarSpecials specials_;
+  uint64_t position_ = 0;
+  uint64_t left_out_ = 0;
   State state_ = State::header;
   std::string block_;      // of a header, until it is whole
   std::string attribute_;  // what an extended header says

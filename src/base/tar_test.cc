@@ -148,7 +148,22 @@ TEST(Tar, WhatIsDamagedIsRefused) {
   std::string damaged = file_entry("x", "y");
   damaged[0] = 'z';
   expect_refused(damaged, "damaged");
-  expect_refused(std::string(512, 'x'), "number that is none");
+  expect_refused(std::string(512, 'x'), "no tar archive");
+}
+
+TEST(Tar, DevicesAreLeftOutForWhoeverWantsThatAndTheRestIsWhole) {
+  Collected collected;
+  TarReader reader(collected, TarLinks::inside, TarSpecials::left_out);
+  ASSERT_TRUE(reader.put(with_type(file_entry("null", ""), '3') + file_entry("x", "y") +
+                         with_type(file_entry("pipe", ""), '6') + tar_end()));
+  ASSERT_TRUE(reader.finish());
+  EXPECT_EQ(reader.left_out(), 2u);
+  ASSERT_EQ(collected.entries.size(), 1u);
+  EXPECT_EQ(collected.entries[0].path, "x");
+  EXPECT_EQ(collected.contents[0], "y");
+  // One that has content is none.
+  EXPECT_FALSE(TarReader(collected, TarLinks::inside, TarSpecials::left_out)
+                   .put(with_type(file_entry("null", "x"), '3')));
 }
 
 TEST(Tar, ExtendedHeadersCannotSayWhatIsForbidden) {

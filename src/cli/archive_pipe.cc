@@ -13,16 +13,17 @@ ArchivePipe::~ArchivePipe() {
   if (thread_.joinable()) thread_.join();
 }
 
-Result<Fd> ArchivePipe::start(const Fd& directory, os::OnSkipped on_skipped) {
+Result<Fd> ArchivePipe::start(const Fd& directory, os::OnSkipped on_skipped, TarLinks links) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return os_error("making a pipe");
   Fd out(ends[0]);
-  thread_ = std::thread([this, in = Fd(ends[1]), start = directory.get(), on_skipped]() mutable {
-    packed_ = os::pack_tree(
-        start, "", {}, [&](std::string_view bytes) { return os::write_all(in.get(), bytes); },
-        on_skipped);
-    in.close();
-  });
+  thread_ =
+      std::thread([this, in = Fd(ends[1]), start = directory.get(), on_skipped, links]() mutable {
+        packed_ = os::pack_tree(
+            start, "", {.links = links},
+            [&](std::string_view bytes) { return os::write_all(in.get(), bytes); }, on_skipped);
+        in.close();
+      });
   return out;
 }
 

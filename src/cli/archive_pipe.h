@@ -15,7 +15,8 @@ class ArchivePipe final {
   ArchivePipe& operator=(const ArchivePipe&) = delete;
 
   // Where the archive comes out. `directory` stays open until finish().
-  Result<Fd> start(const Fd& directory, os::OnSkipped on_skipped);
+  Result<Fd> start(const Fd& directory, os::OnSkipped on_skipped,
+                   TarLinks links = TarLinks::inside);
   // Waits for the end, after the descriptor was read or closed. An archive whose reader left is no
   // error of ours.
   Result<os::Packed> finish();

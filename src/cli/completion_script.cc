@@ -64,6 +64,8 @@ struct Offer {
 constexpr std::string_view kAskForBoxes = "atoll completion boxes 2>/dev/null";
 constexpr std::string_view kAskForDrivers = "atoll drivers -q 2>/dev/null";
 
+constexpr std::string_view kAskForTemplates = "atoll template ls -q 2>/dev/null";
+
 template <typename Enum>
 std::string words_of() {
   std::string out;
@@ -79,6 +81,7 @@ Offer offer_for(const Flag& flag) {
   if (flag.name == "box") return {"", kAskForBoxes};
   if (flag.name == "min-isolation") return {words_of<Isolation>()};
   if (flag.name == "into") return {words_of<State>()};
+  if (flag.name == "template") return {"", kAskForTemplates};
   if (flag.name == "role") return {"admin member viewer agent"};
   return {};
 }
@@ -89,6 +92,7 @@ Offer offer_for(const Verb& verb) {
   if (name == "completion") return {"bash zsh fish man"};
   if (name == "config") return {"check explain show migrate"};
   if (name == "keys") return {"create list revoke"};
+  if (name == "template") return {"add ls show rm rollback"};
   if (name == "doctor") return {"", kAskForDrivers};
   if (takes_sandbox(verb)) return {"", kAskForBoxes};
   return {};
@@ -96,7 +100,7 @@ Offer offer_for(const Verb& verb) {
 
 bool takes_files(const Verb& verb) {
   return verb.grammar.verb == "cp" || verb.grammar.verb == "config" ||
-         verb.grammar.tail == Tail::command;
+         verb.grammar.verb == "template" || verb.grammar.tail == Tail::command;
 }
 
 // Every word may be a sandbox, not only the first.

@@ -27,6 +27,7 @@ constexpr Words kFields[] = {
     {"resources.cpu_weight", "--cpu-weight"},
     {"resources.sharing", "--dedicated"},
     {"rootfs", "--rootfs"},
+    {"template", "--template"},
     {"min_isolation", "--min-isolation"},
     {"host_dirs", "--volume"},
     {"mounts", "--volume"},

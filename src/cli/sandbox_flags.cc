@@ -12,6 +12,7 @@
 #include "cli/flag_words.h"
 #include "core/request_check.h"
 #include "json/describe.h"
+#include "template/reference.h"
 
 namespace atl::cli {
 namespace {
@@ -35,6 +36,7 @@ constexpr Flag kFlags[] = {
      "show a directory of the host; MODE is rw (default), ro or cow"},
     {"here", 0, "MODE", "the current directory as the workspace: cow, ro or rw", "auto"},
     {"rootfs", 0, "DIR", "a directory of the host as the root file system; it is not changed"},
+    {"template", 0, "NAME[:TAG]", "a template as the root file system (atoll template ls)"},
     {"explain", 0, "", "tell what would be made, and make nothing"},
 };
 
@@ -194,6 +196,12 @@ Result<SandboxAsked> sandbox_from(const Args& args) {
   if (resources != Resources{}) request.resources = resources;
   if (const auto path = args.find("rootfs")) {
     TRY(request.rootfs, absolute(*path));
+  }
+  request.template_ = args.find("template");
+  if (request.template_) {
+    const auto fine = parse_template_reference(*request.template_);
+    if (!fine)
+      return usage_error("--template: " + fine.error().message()).with_hint(fine.error().hint());
   }
   for (const std::string& text : args.all("volume")) {
     TRY(auto dir, parse_volume(text));

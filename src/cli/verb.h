@@ -35,6 +35,7 @@ inline constexpr Group kRunGroup("Run");
 inline constexpr Group kSandboxesGroup("Sandboxes");
 inline constexpr Group kLookGroup("Look");
 inline constexpr Group kFilesGroup("Files");
+inline constexpr Group kTemplatesGroup("Templates");
 inline constexpr Group kAccessGroup("Access");
 inline constexpr Group kDaemonGroup("Daemon and host");
 

@@ -34,6 +34,7 @@ extern const Verb kDownVerb;
 extern const Verb kDriversVerb;
 extern const Verb kDoctorVerb;
 extern const Verb kConfigVerb;
+extern const Verb kTemplateVerb;
 extern const Verb kKeysVerb;
 extern const Verb kTokenVerb;
 extern const Verb kServeVerb;

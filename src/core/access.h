@@ -41,7 +41,7 @@ struct Caller {
 enum class Action : uint8_t {
   open,        // whether the daemon is there: nobody is asked who they are
   know,        // oneself: who, which limits, which version answers
-  survey,      // which drivers there are
+  survey,      // which drivers and templates there are
   measure,     // counters of the whole daemon
   look,        // which sandboxes, processes and names of files there are
   read,        // what is inside: contents of files, output
@@ -49,7 +49,7 @@ enum class Action : uint8_t {
   manage,      // stop, start, change and destroy
   create,      // make sandboxes, and others from them
   delegate,    // give a token for a sandbox away
-  administer,  // keys, and the daemon itself
+  administer,  // keys, templates, and the daemon itself
 };
 BOOST_DESCRIBE_ENUM(Action, open, know, survey, measure, look, read, use, manage, create, delegate,
                     administer)

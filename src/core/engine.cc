@@ -1,5 +1,7 @@
 #include "core/engine.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "core/changer.h"
 #include "core/creator.h"
@@ -18,6 +20,13 @@ namespace atl {
 namespace {
 
 constexpr Millis kPatienceAtEnd = std::chrono::seconds(30);
+
+// What a sandbox changes in the tree of a template is in no directory of the host's.
+bool is_in_copy(const std::vector<Changes::Copy>& copies, const std::string& path) {
+  return std::ranges::any_of(copies, [&](const Changes::Copy& copy) {
+    return path == copy.path || copy.path == "/" || path.starts_with(copy.path + "/");
+  });
+}
 
 }  // namespace
 
@@ -198,6 +207,12 @@ size_t Engine::count_of(const std::string& tenant) const {
   return impl_->parts.sandboxes.count_of(tenant);
 }
 
+bool Engine::has_root(std::string_view host_path) const {
+  return std::ranges::any_of(impl_->parts.sandboxes.all(), [&](const RecordPtr& record) {
+    return record->asked.root && record->asked.root->host_path == host_path;
+  });
+}
+
 const EngineOptions& Engine::options() const { return impl_->parts.options; }
 
 Task<> Engine::destroy(Caller caller, std::string id_or_name) {
@@ -282,6 +297,9 @@ Task<Changes> Engine::changes(Caller caller, std::string id_or_name, std::string
   CO_TRY(const auto lease, guest(caller, record->id));
   Changes told{.copies = copies_of(record->asked), .created_at = record->created_at};
   CO_TRY(told.changes, co_await lease->changes(std::move(path)));
+  std::erase_if(told.changes, [&](const FileChange& change) {
+    return !record->asked.template_.empty() && !is_in_copy(told.copies, change.path);
+  });
   co_return told;
 }
 

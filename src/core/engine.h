@@ -72,6 +72,9 @@ struct CreateRequest {
   std::optional<HostDirectory> workspace;
   std::vector<HostDirectory> mounts;
   std::optional<HostDirectory> root;  // the root file system; always copied on write
+  std::string template_name;          // NAME:TAG that `root` is of; "" = of none
+  // Keeps the template's tree until a sandbox has it.
+  std::shared_ptr<const void> root_hold;
   ExecDefaults defaults;
   std::string warm;                   // of a run: see SandboxSpec
   std::vector<NewFile> files;         // in it before anybody gets it
@@ -99,6 +102,7 @@ struct SandboxView {
   std::map<std::string, std::string> labels;
   Resources resources;
   ExecDefaults defaults;
+  std::string template_name;  // "" = none
   WallTime created_at{};
   std::optional<WallTime> expires_at;
   std::optional<std::chrono::seconds> idle;
@@ -277,6 +281,8 @@ class Engine final : private DriverListener {
   // Whose a live sandbox is, by id; nullopt when there is none.
   std::optional<std::string> find_tenant(std::string_view id) const;
   size_t count_of(const std::string& tenant) const;
+  // Whether a sandbox that has not ended has this directory of the host as its root.
+  bool has_root(std::string_view host_path) const;
   const EngineOptions& options() const;
   // Goes before everything that waits for the sandbox's turn. Where the driver does not answer, the
   // sandbox stays in State::stopping and the sweeper goes on trying.

@@ -36,6 +36,7 @@ Asked to_asked(const CreateRequest& request) {
   if (request.workspace) asked.workspace = to_asked(*request.workspace);
   for (const auto& mount : request.mounts) asked.mounts.push_back(to_asked(mount));
   if (request.root) asked.root = to_asked(*request.root);
+  asked.template_ = request.template_name;
   asked.user = request.defaults.user;
   asked.cwd = request.defaults.cwd;
   asked.files = fingerprint(request.files);
@@ -44,7 +45,7 @@ Asked to_asked(const CreateRequest& request) {
 
 std::vector<Changes::Copy> copies_of(const Asked& asked) {
   std::vector<Changes::Copy> copies;
-  if (asked.root) copies.push_back({"/", asked.root->host_path});
+  if (asked.root && asked.template_.empty()) copies.push_back({"/", asked.root->host_path});
   if (asked.workspace && asked.workspace->access == HostAccess::cow) {
     copies.push_back({"/workspace", asked.workspace->host_path});
   }
@@ -84,6 +85,7 @@ SandboxView SandboxRecord::view() const {
           .labels = asked.labels,
           .resources = resources,
           .defaults = asked.defaults(),
+          .template_name = asked.template_,
           .created_at = created_at,
           .expires_at = expires_at,
           .idle = idle,
@@ -173,7 +175,9 @@ std::string differences(const SandboxRecord& record, const CreateRequest& reques
   note(had.placement == has.placement, "placement");
   note(had.workspace == has.workspace, "workspace");
   note(had.mounts == has.mounts, "mounts");
-  note(had.root == has.root, "rootfs");
+  note(had.template_ == has.template_, "template");
+  const bool same_template = !had.template_.empty() && had.template_ == has.template_;
+  note(had.root == has.root, same_template ? "template (it has changed since)" : "rootfs");
   note(had.user == has.user, "user");
   note(had.cwd == has.cwd, "cwd");
   note(had.files == has.files, "files");

@@ -40,6 +40,7 @@ struct Asked {
   std::optional<AskedDirectory> workspace;
   std::vector<AskedDirectory> mounts;
   std::optional<AskedDirectory> root;
+  std::string template_;  // NAME:TAG that the root is of
   std::string user;
   std::string cwd;
   std::string files;  // their fingerprint
@@ -48,11 +49,13 @@ struct Asked {
 };
 BOOST_DESCRIBE_STRUCT(Asked, (),
                       (driver, profile, user_id, ttl_s, idle_s, labels, env_names, resources,
-                       min_isolation, placement, workspace, mounts, root, user, cwd, files))
+                       min_isolation, placement, workspace, mounts, root, template_, user, cwd,
+                       files))
 
 Asked to_asked(const CreateRequest& request);
 
-// The host directories that the sandbox has copies of.
+// The host directories that the sandbox has copies of. A template's tree is none of the host's: it
+// stays as it is.
 std::vector<Changes::Copy> copies_of(const Asked& asked);
 
 void fill_in(ExecRequest& request, const ExecDefaults& defaults);

@@ -29,6 +29,31 @@ Digest sha256(std::string_view bytes) {
 
 std::string sha256_hex(std::string_view bytes) { return to_hex(sha256(bytes)); }
 
+struct Sha256::State {
+  State() : context(EVP_MD_CTX_new()) {
+    ATOLL_CHECK(context != nullptr);
+    ATOLL_CHECK(EVP_DigestInit_ex(context, sha256_method(), nullptr) == 1);
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { EVP_MD_CTX_free(context); }
+
+  EVP_MD_CTX* context;
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {}
+Sha256::~Sha256() = default;
+
+void Sha256::put(std::string_view bytes) {
+  ATOLL_CHECK(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) == 1);
+}
+
+std::string Sha256::finish() {
+  Digest digest;
+  ATOLL_CHECK(EVP_DigestFinal_ex(state_->context, digest.data(), nullptr) == 1);
+  return to_hex(digest);
+}
+
 Digest hmac_sha256(std::string_view key, std::string_view bytes) {
   Digest digest;
   size_t length = 0;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,21 @@ using Digest = std::array<uint8_t, 32>;
 
 Digest sha256(std::string_view bytes);
 std::string sha256_hex(std::string_view bytes);
+
+// SHA-256 of what comes in pieces.
+class Sha256 final {
+ public:
+  Sha256();
+  ~Sha256();
+
+  void put(std::string_view bytes);
+  // Of all pieces, in hex; nothing can be put afterwards.
+  std::string finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 Digest hmac_sha256(std::string_view key, std::string_view bytes);
 

@@ -47,5 +47,14 @@ TEST(ConstantTimeEqual, ComparesContentAndLength) {
   EXPECT_FALSE(constant_time_equal("", "x"));
 }
 
+TEST(Hash, OfPiecesIsThatOfTheWhole) {
+  Sha256 pieces;
+  pieces.put("");
+  pieces.put("ab");
+  pieces.put("c");
+  EXPECT_EQ(pieces.finish(), sha256_hex("abc"));
+  EXPECT_EQ(Sha256().finish(), sha256_hex(""));
+}
+
 }  // namespace
 }  // namespace atl::crypto

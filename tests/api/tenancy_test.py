@@ -5,11 +5,13 @@ and a route that docs/openapi.yaml has and this table has not is a failure.
 """
 
 import http.client
+import io
 import json
 import os
 import pathlib
 import re
 import subprocess
+import tarfile
 import unittest
 
 from live import ATOLL, Answer, Daemon, wait_until
@@ -24,6 +26,18 @@ UPGRADE = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Versi
 TUNNEL = {"Connection": "Upgrade", "Upgrade": "tcp"}
 BOX, EXEC = "/v1/sandboxes/{id}", {"argv": ["true"]}
 
+
+def make_tree(content):
+    """A root file system as tar."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        entry = tarfile.TarInfo("file")
+        entry.size = len(content)
+        archive.addfile(entry, io.BytesIO(content))
+    return out.getvalue()
+
+
+TREE = make_tree(b"new")
 # method, path, what it is for, query, body, headers
 ROUTES = [
     ("GET", "/healthz", "open", "", None, {}),
@@ -34,6 +48,11 @@ ROUTES = [
     ("GET", "/v1/whoami", "know", "", None, {}),
     ("GET", "/v1/limits", "know", "", None, {}),
     ("GET", "/v1/drivers", "survey", "", None, {}),
+    ("GET", "/v1/templates", "survey", "", None, {}),
+    ("GET", "/v1/templates/{name}", "survey", "", None, {}),
+    ("PUT", "/v1/templates/{name}", "administer", "", TREE, {}),
+    ("POST", "/v1/templates/{name}/rollback", "administer", "", None, {}),
+    ("DELETE", "/v1/templates/{name}", "administer", "", None, {}),
     ("GET", "/v1/sandboxes", "look", "", None, {}),
     ("GET", "/v1/traces", "look", "", None, {}),
     ("GET", "/v1/traces/{trace}", "look", "", None, {}),
@@ -213,7 +232,10 @@ class EveryRoute(unittest.TestCase):
         method, path, _, query, body, headers = route
         about = self.world.make_key("viewer")["id"] if "{key}" in path else ""
         trace = self.make_trace(send, key) if "{trace}" in path else ""
-        target = path.format(id=box, process=process, port=9, key=about, trace=trace) + query
+        if "{name}" in path:  # a template, with an earlier version to go back to
+            for tree in (make_tree(b"earlier"), TREE):
+                self.world.call("PUT", "/v1/templates/shared", tree)
+        target = path.format(id=box, process=process, port=9, key=about, trace=trace, name="shared") + query
         kind = {"Content-Type": "application/json"} if isinstance(body, dict) else {}
         answer = send(method, target, body, {**kind, **headers, **bearer(key)})
         if path == "/v1/sandboxes" and method == "POST" and answer.status == 201:

@@ -187,6 +187,7 @@ class Documents(unittest.TestCase):
         pathlib.Path(self.directory, "src").mkdir(exist_ok=True)
         for name in ("a", "b"):
             pathlib.Path(self.directory, "src", f"{name}.py").write_text("print(1)\n")
+        subprocess.run(["tar", "-C", self.directory, "-cf", os.path.join(self.directory, "image.tar"), "part1"], check=True)
 
     def something_to_make(self):
         self.ask("PUT", "/v1/sandboxes/dev/files?path=Makefile", b"all:\n\t@echo cc -c main.c\n")
@@ -213,6 +214,10 @@ class Documents(unittest.TestCase):
             {"path": str(project.parent), "guest_path": "/workspace", "access": "cow", "workspace": True}]})
         self.assertEqual(self.daemon.exec("dev", "sh", "-c", "echo more >> src/main.c")["exit_code"], 0)
 
+    def earlier_version(self):
+        tree = subprocess.check_output(["tar", "-C", self.directory, "-c", "src"])
+        self.ask("PUT", "/v1/templates/python:3.12", tree, {"Authorization": f"Bearer {self.daemon.key}"})
+
     def known_trace(self):
         self.ask("POST", "/v1/runs", {"exec": {"argv": ["true"]}}, {"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"})
 
@@ -222,7 +227,7 @@ class Documents(unittest.TestCase):
         before = {
             "/v1/keys/" + KEY_ID: self.revocable_key, "-X PATCH": self.make_dev, '"command":"make': self.something_to_make,
             "@part1": self.process_that_reads, '"signal":"SIGTERM"': self.process_that_reads, "offset=1048576": self.first_half,
-            "/diff?": self.copy_of_a_project, "/v1/traces/": self.known_trace}
+            "/diff?": self.copy_of_a_project, "/rollback": self.earlier_version, "/v1/traces/": self.known_trace}
         typed = self.type_document("docs/api.md", before, {"/files/watch": self.watch, "/v1/events": self.watch})
         self.assertGreater(typed, 45)
         self.daemon.process.wait(timeout=30)  # the last command has ended it

@@ -13,7 +13,7 @@ import sys
 from sources import CPP, ROOT, cpp_files, includes, is_test, report
 
 LAYERS = (
-    "base os json config telemetry net crypto client library driver guest native container storage store drivers policy core api cli app lib"
+    "base os json config telemetry net crypto client library driver guest native container storage template store drivers policy core api cli app lib"
 ).split()
 RANK = {name: rank for rank, name in enumerate(LAYERS)}
 

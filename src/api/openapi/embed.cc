@@ -13,7 +13,20 @@ namespace atl {
 namespace {
 
 constexpr size_t kMostYaml = size_t{1} << 20;
-constexpr std::string_view kFence = "atoll";  // of a raw string: )atoll" ends it
+constexpr std::string_view kFence = "atoll";   // of a raw string: )atoll" ends it
+constexpr size_t kLiteral = size_t{32} << 10;  // compilers need not take more than 64 KiB in one
+
+// As statements that append to `json`; cut behind commas, which are never within a letter.
+std::string to_pieces(std::string_view json) {
+  std::string pieces;
+  while (!json.empty()) {
+    const size_t comma = json.size() > kLiteral ? json.rfind(',', kLiteral) : json.npos;
+    const size_t size = comma == json.npos ? json.size() : comma + 1;
+    pieces += fmt::format("    json += R\"{0}({1}){0}\";\n", kFence, json.substr(0, size));
+    json.remove_prefix(size);
+  }
+  return pieces;
+}
 
 Result<std::string> to_source(const std::string& path) {
   TRY(const auto text, os::read_file(AT_FDCWD, path, kMostYaml));
@@ -22,9 +35,10 @@ Result<std::string> to_source(const std::string& path) {
   json::write_value(json, document.value());
   return fmt::format(
       "#include \"api/openapi/document.h\"\n\nnamespace atl::api::openapi {{\n\n"
-      "std::string_view operations_json() {{\n  return R\"{0}({1}){0}\";\n}}\n\n"
+      "std::string_view operations_json() {{\n  static const std::string whole = [] {{\n"
+      "    std::string json;\n{}    return json;\n  }}();\n  return whole;\n}}\n\n"
       "}}  // namespace atl::api::openapi\n",
-      kFence, json);
+      to_pieces(json));
 }
 
 int embed(const std::string& from, const std::string& to) {

@@ -3,6 +3,7 @@
 #include "driver/exec.h"
 #include "driver/file_tools.h"
 #include "driver/guest.h"
+#include "template/image_layout.h"
 
 namespace atl::api::openapi {
 namespace {
@@ -44,6 +45,7 @@ void add_shared_types(Schemas& schemas) {
   schemas.add_names<UsageScope>("UsageScope",
                                 "Whose use it is: of what was waited for, or of the whole cgroup.");
   schemas.add_names<FileKind>("FileKind", "");
+  schemas.add_names<TemplateKind>("TemplateKind", "What it was made from.");
   schemas.add_names<ChangeKind>("ChangeKind", "");
 }
 

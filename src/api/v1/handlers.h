@@ -80,6 +80,13 @@ Task<> make_token(Call& call);
 Task<> who_am_i(Call& call);
 Task<> limits(Call& call);
 
+// templates.cc
+Task<> list_templates(Call& call);
+Task<> get_template(Call& call);
+Task<> put_template(Call& call);
+Task<> roll_back_template(Call& call);
+Task<> delete_template(Call& call);
+
 // drivers.cc
 Task<> list_drivers(Call& call);
 

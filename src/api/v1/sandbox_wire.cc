@@ -10,6 +10,7 @@
 #include "crypto/hash.h"
 #include "json/path.h"
 #include "os/file.h"
+#include "template/templates.h"
 
 namespace atl::api::v1 {
 namespace {
@@ -48,6 +49,31 @@ Result<> add_root(CreateRequest& request, std::string path, Seat seat) {
   TRY_OK(check_seat("rootfs", seat));
   WireHostDir wire{.path = std::move(path), .guest_path = "/", .access = HostAccess::cow};
   TRY(request.root, open_host_dir(std::move(wire), "rootfs"));
+  return {};
+}
+
+// What the image says holds where the request says nothing.
+Result<> add_template(CreateRequest& request, const std::string& name, Templates* templates) {
+  if (request.root) return invalid("template", "a sandbox has one root: this or rootfs");
+  auto reference = parse_template_reference(name);
+  if (!reference) return std::move(reference).error().with("template").at_stage("request");
+  if (templates == nullptr) {
+    return Error(Code::unavailable, "template: templates are kept by a daemon, and there is none")
+        .with_hint("start one: atoll serve")
+        .at_stage("request");
+  }
+  auto opened = templates->open_tree(*reference);
+  if (!opened) return std::move(opened).error().with("template").at_stage("request");
+  request.root.emplace();
+  request.root->directory = std::move(opened->root);
+  request.root->host_path = std::move(opened->path);
+  request.root->guest_path = "/";
+  request.root->access = HostAccess::cow;
+  request.template_name = reference->text();
+  request.root_hold = std::move(opened->hold);
+  for (auto& [key, value] : opened->config.env) request.env.try_emplace(key, std::move(value));
+  if (request.defaults.user.empty()) request.defaults.user = std::move(opened->config.user);
+  if (request.defaults.cwd.empty()) request.defaults.cwd = std::move(opened->config.cwd);
   return {};
 }
 
@@ -101,6 +127,10 @@ constexpr openapi::Field kCreateFields[] = {
     {"rootfs",
      "A directory of the daemon's host as the root file system, copied on write. Absolute; given "
      "like `host_dirs`."},
+    {"template",
+     "`NAME[:TAG]` of a template as the root file system, copied on write. Its image's "
+     "environment, "
+     "user and working directory hold where the request says nothing."},
     {"warm",
      "An interpreter that is started ahead and waits for the first command, if that is a plain "
      "call "
@@ -126,7 +156,7 @@ void describe_sandbox_requests(openapi::Schemas& schemas) {
       R"({"examples":[{"name":"dev","ttl_s":3600,"labels":{"team":"search"},"resources":{"cpu":2,"memory_mb":1024}}]})");
 }
 
-Result<CreateRequest> to_request(WireCreate wire, Seat seat) {
+Result<CreateRequest> to_request(WireCreate wire, Seat seat, Templates* templates) {
   CreateRequest request;
   if (wire.min_isolation && wire.isolation_level && wire.min_isolation != wire.isolation_level) {
     return invalid("isolation_level", "it is an alias of min_isolation, and the two differ");
@@ -147,6 +177,7 @@ Result<CreateRequest> to_request(WireCreate wire, Seat seat) {
   request.warm = std::move(wire.warm).value_or("");
   request.defaults.user = std::move(wire.user).value_or("");
   request.defaults.cwd = std::move(wire.cwd).value_or("");
+  if (wire.template_) TRY_OK(add_template(request, *wire.template_, templates));
   TRY_OK(add_files(request.files, std::move(wire.files), std::move(wire.files_b64)));
   return request;
 }
@@ -183,6 +214,7 @@ void append_sandbox(std::string& out, const SandboxView& view) {
   if (!view.user_id.empty()) object.member("user_id", view.user_id);
   object.member("labels", view.labels);
   object.member("resources", view.resources);
+  if (!view.template_name.empty()) object.member("template", view.template_name);
   if (!view.defaults.user.empty()) object.bytes("user", view.defaults.user);
   if (!view.defaults.cwd.empty()) object.bytes("cwd", view.defaults.cwd);
   object.member("created_at", to_rfc3339(view.created_at));

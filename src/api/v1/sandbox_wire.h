@@ -10,6 +10,10 @@
 #include "core/engine.h"
 #include "json/describe.h"
 
+namespace atl {
+class Templates;
+}
+
 namespace atl::api::v1 {
 
 struct WireHostDir {
@@ -36,9 +40,10 @@ struct WireCreate {
   std::optional<Isolation> isolation_level;  // an alias of min_isolation
   std::optional<Placement> placement;
   std::optional<std::vector<WireHostDir>> host_dirs;
-  std::optional<std::string> rootfs;  // a directory of the host; given like host_dirs
-  std::optional<std::string> warm;    // python3 or node: one waits for the first command
-  std::optional<std::string> user;    // of commands that name none
+  std::optional<std::string> rootfs;     // a directory of the host; given like host_dirs
+  std::optional<std::string> template_;  // NAME[:TAG]
+  std::optional<std::string> warm;       // python3 or node: one waits for the first command
+  std::optional<std::string> user;       // of commands that name none
   std::optional<std::string> cwd;
   // Files that it has from the beginning, by path: text, and bytes in base64.
   std::optional<std::map<std::string, std::string>> files;
@@ -46,14 +51,15 @@ struct WireCreate {
 };
 BOOST_DESCRIBE_STRUCT(WireCreate, (),
                       (driver, profile, name, user_id, ttl_s, idle_s, labels, env, resources,
-                       min_isolation, isolation_level, placement, host_dirs, rootfs, warm, user,
-                       cwd, files, files_b64))
+                       min_isolation, isolation_level, placement, host_dirs, rootfs, template_,
+                       warm, user, cwd, files, files_b64))
 
 // Of a request that has files in it.
 inline constexpr size_t kMostCreateJson = size_t{32} << 20;
 
-// Opens the host's directories; from a remote seat those are refused.
-Result<CreateRequest> to_request(WireCreate wire, Seat seat);
+// Opens the host's directories; from a remote seat those are refused. Without `templates`, as where
+// no daemon is, so is a template.
+Result<CreateRequest> to_request(WireCreate wire, Seat seat, Templates* templates = nullptr);
 
 // Adds to what is there.
 Result<> add_files(std::vector<NewFile>& files,

@@ -43,7 +43,7 @@ Task<> create_sandbox(Call& call) {
   if (const auto key = call.request().headers.find("Idempotency-Key")) {
     idempotency = Idempotency{std::string(*key), hash_of(wire)};
   }
-  CO_TRY(auto request, to_request(std::move(wire), call.visitor().seat));
+  CO_TRY(auto request, to_request(std::move(wire), call.visitor().seat, call.templates()));
   CO_TRY(const auto view,
          co_await call.engine().create(call.caller(), std::move(request), std::move(idempotency)));
   net::Response response;
@@ -56,7 +56,7 @@ Task<> create_sandbox(Call& call) {
 
 Task<> explain_sandbox(Call& call) {
   CO_TRY(auto wire, co_await read_json<WireCreate>(call, kMostCreateJson));
-  CO_TRY(auto request, to_request(std::move(wire), call.visitor().seat));
+  CO_TRY(auto request, to_request(std::move(wire), call.visitor().seat, call.templates()));
   CO_TRY(const auto explanation, co_await call.engine().explain(std::move(request)));
   std::string json;
   append_explanation(json, explanation);
