@@ -6,8 +6,9 @@ usage: ./dev bench [ARGS…]
 
 Builds the release products and the benchmark programs, then runs bench/run with these arguments
 (`./dev bench -- --help` shows them). `./dev bench native` measures the native sandbox beside those of
-other people, `--trace` shows where the time goes; `./dev bench neighbours` measures what a sandbox
-feels of bad neighbours, `./dev bench peers` the rest. Raw JSON goes to build/bench/<time>/.
+other people, `--trace` shows where the time goes; `./dev bench drivers` measures every driver beside
+the engine below it, `./dev bench neighbours` what a sandbox feels of bad neighbours, `./dev bench
+peers` the rest. Raw JSON goes to build/bench/<time>/.
 TEXT
 }
 

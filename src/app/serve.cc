@@ -35,8 +35,8 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Large blocks come from the system and go back to it. Left alone, the allocator learns to keep ever
-// larger ones, and the heap of a daemon that lives for months fills with holes.
+// Large blocks come from the system and go back to it. Left alone, the allocator learns to keep
+// ever larger ones, and the heap of a daemon that lives for months fills with holes.
 void give_large_blocks_back() {
   mallopt(M_MMAP_THRESHOLD, 128 * 1024);
   mallopt(M_TRIM_THRESHOLD, 256 * 1024);
