@@ -24,7 +24,7 @@ struct DriverSlot {
 
 class DriverTable final {
  public:
-  DriverTable(std::vector<EngineDriver> drivers, Asking asking);
+  explicit DriverTable(std::vector<EngineDriver> drivers, Asking asking = Asking::at_once);
 
   // Asks every driver, or only those that did not answer last time.
   Task<> probe_all();
