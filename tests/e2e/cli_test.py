@@ -340,7 +340,7 @@ class WithDaemon(unittest.TestCase):
         told = self.cli("drivers", "--json").stdout
         names = [driver["name"] for driver in json.loads(told)] if told.strip().startswith(b"[") else \
             [json.loads(line)["name"] for line in told.splitlines()]
-        self.assertEqual(sorted(names), ["chroot", "gvisor", "local", "native", "rootless", "subprocess"])
+        self.assertEqual(sorted(names), ["chroot", "docker", "gvisor", "local", "native", "podman", "rootless", "subprocess"])
         self.assertIn(b"unprotected", self.cli("drivers").stdout)
 
     def test_a_mistyped_verb_gets_a_suggestion(self):
