@@ -67,6 +67,9 @@ export type State =
   | "destroyed"
   | "failed";
 
+/** What it was made from. */
+export type TemplateKind = "docker" | "oci" | "rootfs";
+
 /** Whose use it is: of what was waited for, or of the whole cgroup. */
 export type UsageScope = "waited" | "cgroup";
 
@@ -143,6 +146,12 @@ export type ResizeProcessBody = Terminal;
 export type SignalProcessBody = Signal;
 
 export type MakeTokenBody = MakeToken;
+
+export type GetTemplateAnswer = Template;
+
+export type PutTemplateAnswer = Template;
+
+export type RollbackTemplateAnswer = Template;
 
 export type CreateKeyBody = CreateKey;
 
@@ -231,6 +240,11 @@ export interface CreateSandbox {
    * `host_dirs`.
    */
   rootfs?: string;
+  /**
+   * `NAME[:TAG]` of a template as the root file system, copied on write. Its image's environment,
+   * user and working directory hold where the request says nothing.
+   */
+  template?: string;
   /**
    * An interpreter that is started ahead and waits for the first command, if that is a plain call
    * of it. Where the driver cannot do that, nothing happens. A run needs not say it.
@@ -721,6 +735,8 @@ export interface Sandbox {
   user_id?: string;
   labels: Record<string, string>;
   resources: Resources;
+  /** `NAME:TAG` that its root file system is of. */
+  template?: string;
   /** Of commands that name none, when it was given. */
   user?: string;
   /** Instead of user when that is not UTF-8. */
@@ -763,6 +779,54 @@ export interface Snapshot {
 export interface Stage {
   name: string;
   ms: number;
+}
+
+export interface Template {
+  name: string;
+  tag: string;
+  /** The SHA-256 of what is in it. */
+  id: string;
+  kind: TemplateKind;
+  /** And directories and links. */
+  files: number;
+  bytes: number;
+  added_at: string;
+  layers: number;
+  /** Devices and pipes. */
+  left_out: number;
+  config: TemplateConfig;
+  /** The newest first. */
+  versions: TemplateVersion[];
+}
+
+/** What its image says about commands. */
+export interface TemplateConfig {
+  env: Record<string, string>;
+  /** Empty when it does not say. */
+  user: string;
+  /** Empty when it does not say. */
+  cwd: string;
+  entrypoint: string[];
+  cmd: string[];
+}
+
+export interface TemplateSummary {
+  name: string;
+  tag: string;
+  /** The SHA-256 of what is in it. */
+  id: string;
+  kind: TemplateKind;
+  /** And directories and links. */
+  files: number;
+  bytes: number;
+  added_at: string;
+  /** How many there are, this one included. */
+  versions: number;
+}
+
+export interface TemplateVersion {
+  id: string;
+  added_at: string;
 }
 
 export interface Terminal {
@@ -961,6 +1025,10 @@ export interface MakeTokenAnswer {
   /** Its id. */
   sandbox: string;
   expires_at: string;
+}
+
+export interface ListTemplatesAnswer {
+  templates: TemplateSummary[];
 }
 
 export interface ListKeysAnswer {

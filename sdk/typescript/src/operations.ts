@@ -16,6 +16,7 @@ import type {
   ForkSandboxAnswer,
   ForkSandboxBody,
   GetSandboxAnswer,
+  GetTemplateAnswer,
   GetTraceAnswer,
   GrepFilesAnswer,
   HealthzAnswer,
@@ -25,6 +26,7 @@ import type {
   ListKeysAnswer,
   ListProcessesAnswer,
   ListSandboxesAnswer,
+  ListTemplatesAnswer,
   ListTracesAnswer,
   MakeDirectoryBody,
   MakeTokenAnswer,
@@ -35,6 +37,7 @@ import type {
   PatchSandboxBody,
   PauseSandboxAnswer,
   PauseSandboxBody,
+  PutTemplateAnswer,
   ReadEventsAnswer,
   ReadyzAnswer,
   RecreateSandboxAnswer,
@@ -47,6 +50,7 @@ import type {
   ResizeSandboxBody,
   ResumeSandboxAnswer,
   ResumeSandboxBody,
+  RollbackTemplateAnswer,
   RunAnswer,
   RunBatchAnswer,
   RunBatchBody,
@@ -477,6 +481,46 @@ export interface Operations {
     body: MakeTokenBody | undefined;
     answer: MakeTokenAnswer;
   };
+  /** The root file systems that sandboxes can be made from */
+  listTemplates: {
+    path: {};
+    query: {};
+    header: {};
+    body: undefined;
+    answer: ListTemplatesAnswer;
+  };
+  /** One template, with its versions and what its image says about commands */
+  getTemplate: {
+    path: { name: string };
+    query: {};
+    header: {};
+    body: undefined;
+    answer: GetTemplateAnswer;
+  };
+  /** Add a template, or a new version of one */
+  putTemplate: {
+    path: { name: string };
+    query: {};
+    header: {};
+    body: Source;
+    answer: PutTemplateAnswer;
+  };
+  /** Remove a template with all of its versions */
+  deleteTemplate: {
+    path: { name: string };
+    query: {};
+    header: {};
+    body: undefined;
+    answer: undefined;
+  };
+  /** Go back to the version before */
+  rollbackTemplate: {
+    path: { name: string };
+    query: {};
+    header: {};
+    body: undefined;
+    answer: RollbackTemplateAnswer;
+  };
   /** List keys */
   listKeys: {
     path: {};
@@ -648,6 +692,11 @@ export const operations: Record<keyof Operations, { method: string; path: string
   dialPort: { method: "GET", path: "/v1/sandboxes/{id}/ports/{port}", answer: "socket" },
   readLogs: { method: "GET", path: "/v1/sandboxes/{id}/logs", answer: "bytes" },
   makeToken: { method: "POST", path: "/v1/sandboxes/{id}/token", answer: "json" },
+  listTemplates: { method: "GET", path: "/v1/templates", answer: "json" },
+  getTemplate: { method: "GET", path: "/v1/templates/{name}", answer: "json" },
+  putTemplate: { method: "PUT", path: "/v1/templates/{name}", answer: "json" },
+  deleteTemplate: { method: "DELETE", path: "/v1/templates/{name}", answer: "nothing" },
+  rollbackTemplate: { method: "POST", path: "/v1/templates/{name}/rollback", answer: "json" },
   listKeys: { method: "GET", path: "/v1/keys", answer: "json" },
   createKey: { method: "POST", path: "/v1/keys", answer: "json" },
   revokeKey: { method: "DELETE", path: "/v1/keys/{key}", answer: "nothing" },

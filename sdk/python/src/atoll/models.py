@@ -31,6 +31,9 @@ Role = Literal["admin", "member", "viewer", "agent"]
 # Of a sandbox.
 State = Literal["pending", "starting", "running", "paused", "stopping", "stopped", "destroyed", "failed"]
 
+# What it was made from.
+TemplateKind = Literal["docker", "oci", "rootfs"]
+
 # Whose use it is: of what was waited for, or of the whole cgroup.
 UsageScope = Literal["waited", "cgroup"]
 
@@ -116,6 +119,9 @@ class CreateSandbox(TypedDict, total=False):
     host_dirs: List[HostDir]
     # A directory of the daemon's host as the root file system, copied on write. Absolute; given like `host_dirs`.
     rootfs: str
+    # `NAME[:TAG]` of a template as the root file system, copied on write. Its image's environment, user and working
+    # directory hold where the request says nothing.
+    template: str
     # An interpreter that is started ahead and waits for the first command, if that is a plain call of it. Where the
     # driver cannot do that, nothing happens. A run needs not say it.
     warm: Literal["python3", "node"]
@@ -640,6 +646,8 @@ class _SandboxRequired(TypedDict):
 
 class Sandbox(_SandboxRequired, total=False):
     user_id: str
+    # `NAME:TAG` that its root file system is of.
+    template: str
     # Of commands that name none, when it was given.
     user: str
     # Instead of user when that is not UTF-8.
@@ -681,6 +689,55 @@ class Snapshot(TypedDict, total=False):
 class Stage(TypedDict):
     name: str
     ms: float
+
+
+class Template(TypedDict):
+    name: str
+    tag: str
+    # The SHA-256 of what is in it.
+    id: str
+    kind: TemplateKind
+    # And directories and links.
+    files: int
+    bytes: int
+    added_at: str
+    layers: int
+    # Devices and pipes.
+    left_out: int
+    config: TemplateConfig
+    # The newest first.
+    versions: List[TemplateVersion]
+
+
+class TemplateConfig(TypedDict):
+    """What its image says about commands."""
+
+    env: Dict[str, str]
+    # Empty when it does not say.
+    user: str
+    # Empty when it does not say.
+    cwd: str
+    entrypoint: List[str]
+    cmd: List[str]
+
+
+class TemplateSummary(TypedDict):
+    name: str
+    tag: str
+    # The SHA-256 of what is in it.
+    id: str
+    kind: TemplateKind
+    # And directories and links.
+    files: int
+    bytes: int
+    added_at: str
+    # How many there are, this one included.
+    versions: int
+
+
+class TemplateVersion(TypedDict):
+    id: str
+    added_at: str
 
 
 class Terminal(TypedDict, total=False):
@@ -902,6 +959,10 @@ class MakeTokenAnswer(TypedDict):
     expires_at: str
 
 
+class ListTemplatesAnswer(TypedDict):
+    templates: List[TemplateSummary]
+
+
 class ListKeysAnswer(TypedDict):
     keys: List[Key]
 
@@ -1023,6 +1084,9 @@ AttachOutputAnswer = ExecResult
 ResizeProcessBody = Terminal
 SignalProcessBody = Signal
 MakeTokenBody = MakeToken
+GetTemplateAnswer = Template
+PutTemplateAnswer = Template
+RollbackTemplateAnswer = Template
 CreateKeyBody = CreateKey
 LimitsAnswer = Limits
 GetTraceAnswer = Trace

@@ -23,6 +23,7 @@ from ..models import (
     ForkSandboxAnswer,
     ForkSandboxBody,
     GetSandboxAnswer,
+    GetTemplateAnswer,
     GetTraceAnswer,
     GrepFilesAnswer,
     HealthzAnswer,
@@ -32,6 +33,7 @@ from ..models import (
     ListKeysAnswer,
     ListProcessesAnswer,
     ListSandboxesAnswer,
+    ListTemplatesAnswer,
     ListTracesAnswer,
     MakeDirectoryBody,
     MakeTokenAnswer,
@@ -42,6 +44,7 @@ from ..models import (
     PatchSandboxBody,
     PauseSandboxAnswer,
     PauseSandboxBody,
+    PutTemplateAnswer,
     ReadEventsAnswer,
     ReadyzAnswer,
     RecreateSandboxAnswer,
@@ -54,6 +57,7 @@ from ..models import (
     ResizeSandboxBody,
     ResumeSandboxAnswer,
     ResumeSandboxBody,
+    RollbackTemplateAnswer,
     RunAnswer,
     RunBatchAnswer,
     RunBatchBody,
@@ -483,6 +487,50 @@ class Operations:
         """Make a token that is good for this sandbox alone"""
         answer: MakeTokenAnswer = self._transport.call(
             OPERATIONS["makeToken"], path={"id": id}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def list_templates(
+        self, *, timeout: Optional[float] = None,
+    ) -> ListTemplatesAnswer:
+        """The root file systems that sandboxes can be made from"""
+        answer: ListTemplatesAnswer = self._transport.call(
+            OPERATIONS["listTemplates"], timeout=timeout,
+        )
+        return answer
+
+    def get_template(
+        self, name: str, *, timeout: Optional[float] = None,
+    ) -> GetTemplateAnswer:
+        """One template, with its versions and what its image says about commands"""
+        answer: GetTemplateAnswer = self._transport.call(
+            OPERATIONS["getTemplate"], path={"name": name}, timeout=timeout,
+        )
+        return answer
+
+    def put_template(
+        self, name: str, body: Source, *, timeout: Optional[float] = None,
+    ) -> PutTemplateAnswer:
+        """Add a template, or a new version of one"""
+        answer: PutTemplateAnswer = self._transport.call(
+            OPERATIONS["putTemplate"], path={"name": name}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def delete_template(
+        self, name: str, *, timeout: Optional[float] = None,
+    ) -> None:
+        """Remove a template with all of its versions"""
+        self._transport.call(
+            OPERATIONS["deleteTemplate"], path={"name": name}, timeout=timeout,
+        )
+
+    def rollback_template(
+        self, name: str, *, timeout: Optional[float] = None,
+    ) -> RollbackTemplateAnswer:
+        """Go back to the version before"""
+        answer: RollbackTemplateAnswer = self._transport.call(
+            OPERATIONS["rollbackTemplate"], path={"name": name}, timeout=timeout,
         )
         return answer
 

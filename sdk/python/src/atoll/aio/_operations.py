@@ -22,6 +22,7 @@ from ..models import (
     ForkSandboxAnswer,
     ForkSandboxBody,
     GetSandboxAnswer,
+    GetTemplateAnswer,
     GetTraceAnswer,
     GrepFilesAnswer,
     HealthzAnswer,
@@ -31,6 +32,7 @@ from ..models import (
     ListKeysAnswer,
     ListProcessesAnswer,
     ListSandboxesAnswer,
+    ListTemplatesAnswer,
     ListTracesAnswer,
     MakeDirectoryBody,
     MakeTokenAnswer,
@@ -41,6 +43,7 @@ from ..models import (
     PatchSandboxBody,
     PauseSandboxAnswer,
     PauseSandboxBody,
+    PutTemplateAnswer,
     ReadEventsAnswer,
     ReadyzAnswer,
     RecreateSandboxAnswer,
@@ -53,6 +56,7 @@ from ..models import (
     ResizeSandboxBody,
     ResumeSandboxAnswer,
     ResumeSandboxBody,
+    RollbackTemplateAnswer,
     RunAnswer,
     RunBatchAnswer,
     RunBatchBody,
@@ -482,6 +486,50 @@ class Operations:
         """Make a token that is good for this sandbox alone"""
         answer: MakeTokenAnswer = await self._transport.call(
             OPERATIONS["makeToken"], path={"id": id}, body=body, timeout=timeout,
+        )
+        return answer
+
+    async def list_templates(
+        self, *, timeout: Optional[float] = None,
+    ) -> ListTemplatesAnswer:
+        """The root file systems that sandboxes can be made from"""
+        answer: ListTemplatesAnswer = await self._transport.call(
+            OPERATIONS["listTemplates"], timeout=timeout,
+        )
+        return answer
+
+    async def get_template(
+        self, name: str, *, timeout: Optional[float] = None,
+    ) -> GetTemplateAnswer:
+        """One template, with its versions and what its image says about commands"""
+        answer: GetTemplateAnswer = await self._transport.call(
+            OPERATIONS["getTemplate"], path={"name": name}, timeout=timeout,
+        )
+        return answer
+
+    async def put_template(
+        self, name: str, body: Source, *, timeout: Optional[float] = None,
+    ) -> PutTemplateAnswer:
+        """Add a template, or a new version of one"""
+        answer: PutTemplateAnswer = await self._transport.call(
+            OPERATIONS["putTemplate"], path={"name": name}, body=body, timeout=timeout,
+        )
+        return answer
+
+    async def delete_template(
+        self, name: str, *, timeout: Optional[float] = None,
+    ) -> None:
+        """Remove a template with all of its versions"""
+        await self._transport.call(
+            OPERATIONS["deleteTemplate"], path={"name": name}, timeout=timeout,
+        )
+
+    async def rollback_template(
+        self, name: str, *, timeout: Optional[float] = None,
+    ) -> RollbackTemplateAnswer:
+        """Go back to the version before"""
+        answer: RollbackTemplateAnswer = await self._transport.call(
+            OPERATIONS["rollbackTemplate"], path={"name": name}, timeout=timeout,
         )
         return answer
 
