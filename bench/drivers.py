@@ -133,9 +133,14 @@ class Theirs:
         """As people type it."""
         argv = ["docker", "-H", f"unix://{self.engine.socket}"] if self.engine.name == "docker" else \
             ["podman", "--root", f"{self.engine.root}/data", "--runroot", f"{self.engine.root}/exec", "--tmpdir", f"{self.engine.root}/tmp"]
-        subprocess.run([*argv, "run", "--rm", "--network=none", "--cap-drop=ALL", "--user=1000:1000", self.engine.image, *ARGV], check=True,
-                       timeout=60, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                       env={**os.environ, "CONTAINERS_CONF": f"{self.engine.root}/containers.conf"})
+        # Podman without a server in between, which is how it is used.
+        environment = {name: value for name, value in os.environ.items() if name not in ("DOCKER_HOST", "CONTAINER_HOST")}
+        done = subprocess.run(
+            [*argv, "run", "--rm", "--network=none", "--cap-drop=ALL", "--user=1000:1000", self.engine.image, *ARGV], timeout=60,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env={**environment, "CONTAINERS_CONF": f"{self.engine.root}/containers.conf"})
+        if done.returncode != 0:
+            raise SystemExit(f"bench: {self.engine.name} run: {done.stderr[-500:]}")
 
 
 def memory_of(pids):
