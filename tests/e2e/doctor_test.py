@@ -104,7 +104,8 @@ class OnThisHost(unittest.TestCase):
                 self.assertEqual(done.returncode, 0 if driver["available"] else 1)
                 needs_root = driver.get("capabilities", {}).get("needs_root_dir", False)
                 self.assertEqual("tryout" in told, driver["available"] and not needs_root)
-                self.assertIn("kernel", {check["name"] for check in told["checks"]})
+                engine = name in ("docker", "podman")  # whose kernel may be another host's
+                self.assertIn(name if engine else "kernel", {check["name"] for check in told["checks"]})
                 text = doctor(name).stdout.decode()
                 if driver["available"]:
                     self.assertIn("--rootfs DIR" if needs_root else "ran a command in", text)
