@@ -24,9 +24,8 @@ constexpr Millis kPatienceAtEnd = std::chrono::seconds(30);
 // What a sandbox changes in the tree of a template is in no directory of the host's; the places
 // where such directories are shown are of the tree, too.
 bool is_in_copy(const std::vector<Changes::Copy>& copies, const std::string& path) {
-  return std::ranges::any_of(copies, [&](const Changes::Copy& copy) {
-    return path.starts_with(copy.path + "/");
-  });
+  return std::ranges::any_of(
+      copies, [&](const Changes::Copy& copy) { return path.starts_with(copy.path + "/"); });
 }
 
 }  // namespace
