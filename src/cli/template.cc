@@ -50,14 +50,12 @@ class Uploader final {
   // The daemon's answer.
   Result<std::string> send(const std::string& name, const std::string& source) {
     if (source == "-") return send_bytes(name, STDIN_FILENO, std::nullopt);
-    TRY(const auto fd, os::open_at(AT_FDCWD, source, O_RDONLY | O_NONBLOCK));
+    // Of a pipe with a name, not before somebody writes to it: its end would come at once.
+    TRY(const auto fd, os::open_at(AT_FDCWD, source, O_RDONLY | O_NOCTTY));
     struct stat info{};
     if (fstat(fd.get(), &info) != 0) return os_error("looking at", to_printable(source));
     if (S_ISDIR(info.st_mode)) return send_directory(name, fd);
-    if (!S_ISREG(info.st_mode)) {
-      fcntl(fd.get(), F_SETFL, 0);
-      return send_bytes(name, fd.get(), std::nullopt);
-    }
+    if (!S_ISREG(info.st_mode)) return send_bytes(name, fd.get(), std::nullopt);
     progress_.expect(static_cast<uint64_t>(info.st_size));
     return send_bytes(name, fd.get(), static_cast<uint64_t>(info.st_size));
   }

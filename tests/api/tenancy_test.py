@@ -337,7 +337,7 @@ class EveryRoute(unittest.TestCase):
         self.addCleanup(self.world.call, "DELETE", f"/v1/sandboxes/{box}")
         self.world.call("POST", f"/v1/sandboxes/{box}/exec", {"argv": ["env"], "env": {"B": "secret-of-env"}}, owner)
         for method, path, _, query, body, headers in ROUTES:
-            target = path.format(id=box, process=1, port=9, key="none", trace="0" * 32) + query
+            target = path.format(id=box, process=1, port=9, key="none", trace="0" * 32, name="none") + query
             got = self.world.call(method, target, body, {**headers, **bearer(key)})
             self.assertNotIn(b"secret-of-env", got.body, path)
 
