@@ -29,12 +29,12 @@ constexpr Flag kAlone[] = {{"version", 0, "", "the same as the verb"}};
 
 // Group by group.
 constexpr const Verb* kVerbs[] = {
-    &kRunVerb,     &kMapVerb,      &kCreateVerb, &kExecVerb,       &kAttachVerb,  &kStopVerb,
-    &kStartVerb,   &kPauseVerb,    &kResumeVerb, &kResizeVerb,     &kRenewVerb,   &kRmVerb,
-    &kPsVerb,      &kInspectVerb,  &kLogsVerb,   &kStatsVerb,      &kTopVerb,     &kEventsVerb,
-    &kTraceVerb,   &kCpVerb,       &kFindVerb,   &kGrepVerb,       &kWatchVerb,   &kDiffVerb,
-    &kPortVerb,    &kTemplateVerb, &kKeysVerb,   &kTokenVerb,      &kServeVerb,   &kDownVerb,
-    &kDriversVerb, &kDoctorVerb,   &kConfigVerb, &kCompletionVerb, &kVersionVerb,
+    &kRunVerb,      &kMapVerb,     &kCreateVerb, &kExecVerb,       &kAttachVerb,  &kStopVerb,
+    &kStartVerb,    &kPauseVerb,   &kResumeVerb, &kResizeVerb,     &kRenewVerb,   &kRmVerb,
+    &kPsVerb,       &kInspectVerb, &kLogsVerb,   &kStatsVerb,      &kTopVerb,     &kEventsVerb,
+    &kTraceVerb,    &kCpVerb,      &kFindVerb,   &kGrepVerb,       &kWatchVerb,   &kDiffVerb,
+    &kTemplateVerb, &kPortVerb,    &kKeysVerb,   &kTokenVerb,      &kServeVerb,   &kDownVerb,
+    &kDriversVerb,  &kDoctorVerb,  &kConfigVerb, &kCompletionVerb, &kVersionVerb,
 };
 
 // Flags that every verb takes may also stand before the verb; they are then the verb's first.
