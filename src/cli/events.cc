@@ -80,7 +80,7 @@ class Follower final {
   Result<> follow() {
     TRY(auto client, open_client(context_));
     for (;;) {
-      const auto ended = listen(*client);
+      auto ended = listen(*client);
       const bool is_daemon_gone = ended || ended.error().code() == Code::unavailable;
       if (is_shown_in_vain_ || !is_daemon_gone) return ended;
       client.reset();

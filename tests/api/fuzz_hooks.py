@@ -1,13 +1,15 @@
-"""What schemathesis is told about this API while it fuzzes: which sandboxes, processes, keys and traces there really are,
-so that it gets past "not found", and how a stream ends that would never end by itself.
+"""What schemathesis is told about this API while it fuzzes: which sandboxes, processes, templates, keys and traces there
+really are, so that it gets past "not found", and how a stream ends that would never end by itself.
 
 It is loaded by schemathesis itself, see openapi_fuzz_test.py, which passes an address, a key and a place for the tally.
 """
 
 import collections
 import http.client
+import io
 import json
 import os
+import tarfile
 import time
 import zlib
 
@@ -40,8 +42,8 @@ def call(method, path, body=None, accept="application/json"):
     """Asks the daemon beside the fuzzer. The first line is enough: a stream goes on without us."""
     connection = http.client.HTTPConnection(ADDRESS, timeout=30)
     try:
-        connection.request(method, path, json.dumps(body) if body is not None else None,
-                           {"Authorization": f"Bearer {KEY}", "Accept": accept})
+        raw = body if body is None or isinstance(body, bytes) else json.dumps(body)
+        connection.request(method, path, raw, {"Authorization": f"Bearer {KEY}", "Accept": accept})
         answer = connection.getresponse()
         line = answer.readline()
         return answer.status, json.loads(line) if line else {}
@@ -64,6 +66,25 @@ def ensure_sandbox(name):
         call("POST", f"/v1/sandboxes/{name}/start")
     if status == 201:
         call("POST", f"/v1/sandboxes/{name}/files/batch", {"files": {"note": "some text\n", "project/a.py": "print(1)\n"}})
+    return name
+
+
+def root_archive(text):
+    """A root file system with one file."""
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as tar:
+        info = tarfile.TarInfo("etc/motd")
+        info.size = len(text)
+        tar.addfile(info, io.BytesIO(text.encode()))
+    return held.getvalue()
+
+
+def ensure_template(name):
+    """The template with this name, with a version to go back to, whatever the fuzzer has done to it."""
+    status, told = call("GET", f"/v1/templates/{name}")
+    for number in range(2 - (len(told["versions"]) if status == 200 else 0)):
+        status, told = call("PUT", f"/v1/templates/{name}", root_archive(f"version {number}"))
+        assert status == 201, told
     return name
 
 
@@ -100,6 +121,8 @@ def place(case):
         tty = {"tty": {}} if case.operation.path.endswith("/resize") else {}
         given["process"] = start_process(given["id"], "cat", stdin_open=True, timeout_ms=5000, **tty) if lives \
             else start_process(given["id"], "echo said; sleep 0.05")
+    if "name" in given:
+        given["name"] = ensure_template("fuzzed" if case.method == "GET" else "changed")
     if "key" in given:
         given["key"] = call("POST", "/v1/keys", {"role": "viewer"})[1]["id"]
     if "trace" in given:
@@ -146,7 +169,7 @@ def bound_sandbox(case, body):
     """A sandbox that can be made more often than not."""
     if not isinstance(body, dict) or choose(case, [1, 1, 1, 0]) == 0:
         return
-    for name in ("driver", "profile", "host_dirs", "rootfs", "min_isolation", "isolation_level", "placement"):
+    for name in ("driver", "profile", "host_dirs", "rootfs", "template", "min_isolation", "isolation_level", "placement"):
         body.pop(name, None)
     body["driver"] = DRIVER
 
@@ -177,6 +200,8 @@ def bound_body(case):
     elif operation in ("resizeSandbox", "patchSandbox") and not is_negative(case, "body") and choose(case, [1, 0]):
         resources = {"memory_mb": 256, "pids": 100}  # what a sandbox that runs can be given
         case.body = {"resources": resources} if operation == "patchSandbox" else resources
+    elif operation == "putTemplate" and not is_negative(case, "body") and choose(case, [1, 1, 0]):
+        case.body = root_archive(choose(case, ["one", "two", "three"]))
     elif operation == "shutDown" and isinstance(body, dict) and body.get("sandboxes") in ("leave", "end"):
         case.body = {}  # asked for in earnest, it would end the daemon
 

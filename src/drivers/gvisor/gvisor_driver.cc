@@ -13,10 +13,9 @@ std::unique_ptr<Driver> make_gvisor_driver(const Context& context) {
   can.host_dir_rw = false;
   can.not_protected = {
       "programs in /usr are the host's, so their versions and names are visible",
-      "the number of processes is not limited inside; one that becomes too many for the host ends "
-      "the sandbox",
-      "memory is limited for each process, by its address space; all of them together end the "
-      "sandbox beyond the limit and 256 MiB for gVisor itself",
+      "processes are not counted inside: too many for the host end the whole sandbox",
+      "memory is limited for each process, by its address space",
+      "all processes together end the sandbox beyond the limit and 256 MiB for gVisor itself",
       "a command that leaves its session and clears its environment can outlive a timeout",
       "files that a sandbox writes are gone with it",
   };
