@@ -22,6 +22,7 @@ namespace atl::container {
 namespace {
 
 constexpr Millis kLookAgain{500};
+constexpr Isolation kStrongest = Isolation::container;
 
 std::string variable(std::string_view name) {
   const char* value = getenv(std::string(name).c_str());
@@ -115,6 +116,7 @@ class EngineDriver final : public Driver {
   }
 
   std::string_view name() const override { return dialect_.name; }
+  Isolation strongest() const override { return kStrongest; }
   bool is_somebody_elses() const override { return true; }
 
   Task<Capabilities> probe() override {
@@ -254,7 +256,7 @@ class EngineDriver final : public Driver {
 
   Capabilities capabilities() const {
     Capabilities can;
-    can.isolation = Isolation::container;
+    can.isolation = kStrongest;
     can.limits = {.cpu = Limit::enforced,
                   .memory = Limit::enforced,
                   .pids = Limit::enforced,

@@ -1,5 +1,7 @@
 #include "core/router.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "json/describe.h"
 
@@ -95,6 +97,14 @@ Error unknown_driver(const DriverTable& drivers, const std::string& name) {
   return Error(Code::not_found, "no driver is called " + to_printable(name)).with_hint(hint);
 }
 
+// One that does not answer now. Not one that cannot be had on this host at all, or that would be
+// too weak if it answered.
+bool may_help_later(const DriverSlot& slot, const RouteWish& wish) {
+  const Isolation needed = std::max(wish.floor, wish.min_isolation.value_or(Isolation::none));
+  return !slot.capabilities && slot.trouble.code() == Code::unavailable &&
+         slot.driver->strongest() >= needed;
+}
+
 Result<std::vector<DriverSlot*>> route_by_name(DriverTable& drivers, const RouteWish& wish) {
   DriverSlot* named = drivers.find(wish.driver);
   if (named == nullptr) return unknown_driver(drivers, wish.driver);
@@ -146,9 +156,7 @@ Result<std::vector<DriverSlot*>> find_route(DriverTable& drivers, const RouteWis
       route.push_back(&slot);
       continue;
     }
-    // One that cannot be had on this host will not answer later either.
-    some_do_not_answer =
-        some_do_not_answer || (!slot.capabilities && slot.trouble.code() == Code::unavailable);
+    some_do_not_answer = some_do_not_answer || may_help_later(slot, wish);
     reasons.append(reasons.empty() ? "" : "; ").append(*why);
   }
   if (!route.empty()) return route;

@@ -55,6 +55,18 @@ TEST(Router, NeverFallsBelowTheFloor) {
   EXPECT_THAT(route.error().hint(), HasSubstr("microvm does not answer"));
 }
 
+TEST(Router, WaitingForADriverThatIsTooWeakAnywayIsOfNoUse) {
+  RouterWorld world;
+  world.add("native", Isolation::container);
+  world.add("docker", Isolation::container).down();
+
+  const auto route = world.route({.min_isolation = Isolation::vm});
+
+  ASSERT_FALSE(route);
+  EXPECT_EQ(route.error().code(), Code::unsupported);
+  EXPECT_THAT(route.error().hint(), HasSubstr("docker does not answer"));
+}
+
 TEST(Router, TakesADriverWithoutIsolationOnlyByName) {
   RouterWorld world;
   world.add("local", Isolation::none);

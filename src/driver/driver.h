@@ -73,6 +73,10 @@ class Driver {
 
   virtual std::string_view name() const = 0;
 
+  // What it can offer where everything is in order, known without asking anybody: no repair makes a
+  // sandbox of it stronger.
+  virtual Isolation strongest() const = 0;
+
   // True when probing means to wait for a server that is not ours, or even starts it.
   virtual bool is_somebody_elses() const { return false; }
 

@@ -121,6 +121,7 @@ class FakeDriver final : public Driver {
   }
 
   std::string_view name() const override { return host_->name(); }
+  Isolation strongest() const override { return host_->capabilities.isolation; }
   bool is_somebody_elses() const override { return host_->is_somebody_elses; }
 
   Task<Capabilities> probe() override {

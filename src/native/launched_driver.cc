@@ -66,6 +66,7 @@ class LaunchedDriver final : public Driver {
   }
 
   std::string_view name() const override { return options_.name; }
+  Isolation strongest() const override { return options_.capabilities.isolation; }
 
   Task<Capabilities> probe() override {
     if (!is_box() && options_.confinement != Confinement::none) {
