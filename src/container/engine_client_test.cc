@@ -38,8 +38,9 @@ class ScriptedEngine final {
         if (!client) return;
         char request[8192];
         if (read(client.get(), request, sizeof request) <= 0) continue;
-        EXPECT_EQ(write(client.get(), answer.data(), answer.size()),
-                  static_cast<ssize_t>(answer.size()));
+        // Whoever has given up by now does not hear it.
+        const ssize_t said = send(client.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
+        EXPECT_TRUE(said == static_cast<ssize_t>(answer.size()) || errno == EPIPE);
       }
     });
   }
