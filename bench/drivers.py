@@ -143,30 +143,25 @@ class Theirs:
             raise SystemExit(f"bench: {self.engine.name} run: {done.stderr[-500:]}")
 
 
-def memory_of(pids):
-    """Proportional, so that what is shared is counted once."""
-    kib = 0
-    for pid in pids:
+def memory_by_pid():
+    """KiB of every process, proportional, so that what is shared is counted once."""
+    found = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            for line in Path(f"/proc/{name}/smaps_rollup").read_text().splitlines():
                 if line.startswith("Pss:"):
-                    kib += int(line.split()[1])
-    return kib
-
-
-def all_pids():
-    return {int(name) for name in os.listdir("/proc") if name.isdigit()}
+                    found[int(name)] = int(line.split()[1])
+    return found
 
 
 def idle_kib(ours):
-    """What a crowd of idle sandboxes brings: the processes that were not there before, engine's helpers included."""
-    before = all_pids()
+    """What goes with a crowd of idle sandboxes when they are removed, the engine's helpers included: some of their processes
+    may have been there before they were asked for."""
     boxes = [ours.create() for _ in range(CROWD)]
-    try:
-        return memory_of(all_pids() - before) / CROWD
-    finally:
-        for box in boxes:
-            ours.remove(box)
+    before = memory_by_pid()
+    for box in boxes:
+        ours.remove(box)
+    return sum(kib for pid, kib in before.items() if not os.path.exists(f"/proc/{pid}")) / CROWD
 
 
 def measure_driver(daemon, driver, engine):
