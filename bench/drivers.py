@@ -20,6 +20,7 @@ from samples import summary  # noqa: E402
 HEAD = ["| driver | fresh sandbox → output, p50 | engine's API | engine's CLI | command in a live one, p50 | engine's API | "
         "pause | resume | idle sandbox |", "|---|---|---|---|---|---|---|---|---|"]
 COLD, WARM, THEIR_WARM, CROWD = 12, 200, 40, 10
+SETTLED_LOOKS = 20
 WARM_AIM, COLD_AIM = 0.05, 1.1
 ENGINES = ("docker", "podman")
 DRIVERS = ("native", "subprocess", *ENGINES, "gvisor")
@@ -161,7 +162,12 @@ def idle_kib(ours):
     before = memory_by_pid()
     for box in boxes:
         ours.remove(box)
-    return sum(kib for pid, kib in before.items() if not os.path.exists(f"/proc/{pid}")) / CROWD
+    gone, unchanged = set(), 0
+    while unchanged < SETTLED_LOOKS:  # an engine's helper ends a moment after its container
+        time.sleep(0.1)
+        now = {pid for pid in before if not os.path.exists(f"/proc/{pid}")}
+        gone, unchanged = now, unchanged + 1 if now == gone else 0
+    return sum(before[pid] for pid in gone) / CROWD
 
 
 def measure_driver(daemon, driver, engine):
