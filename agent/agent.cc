@@ -13,12 +13,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 
+#include "agent/answerer.h"
 #include "agent/caller.h"
 #include "agent/gate.h"
+#include "agent/ready_filter.h"
 #include "guest/refusal.h"
-#include "native/seccomp.h"
 #include "os/file.h"
+#include "os/signals.h"
 #include "os/socket.h"
 
 namespace atl::agent {
@@ -30,8 +33,7 @@ constexpr int kLastInherited = 63;
 // How often an agent that has lost its connection looks whether somebody waits for it.
 constexpr Micros kCallPace = Millis(100);
 
-Result<std::string> read_inherited(int number, size_t limit) {
-  Fd fd(number);
+Result<std::string> read_given(Fd fd, size_t limit) {
   std::string bytes;
   char buffer[4096];
   for (;;) {
@@ -45,38 +47,49 @@ Result<std::string> read_inherited(int number, size_t limit) {
   }
 }
 
+struct Told {
+  native::AgentConfig config;
+  native::BoxFacts facts;
+  std::string token;
+};
+
+Result<Told> read_told(Fd config, Fd token) {
+  Told told;
+  TRY(const auto encoded, read_given(std::move(config), native::kLargestConfig));
+  TRY(told.config, native::decode_agent_config(encoded));
+  TRY(told.token, read_given(std::move(token), kLargestFacts));
+  if (told.token.size() < native::kTokenBytes)
+    return Error(Code::invalid_argument, "the agent's token is cut short");
+  TRY(told.facts,
+      native::decode_box_facts(std::string_view(told.token).substr(native::kTokenBytes)));
+  told.token.resize(native::kTokenBytes);
+  return told;
+}
+
 // What every command inherits, from before anybody can have given us anything to read.
 Result<> confine_ourselves(const native::BoxFacts& facts) {
   if (!facts.boxed || facts.without.has(native::Layer::seccomp)) return {};
-  auto filter =
-      native::sandbox_filter({.allow_ptrace = facts.allow_ptrace,
-                              .allow_clone3 = facts.cgroup_version == native::CgroupVersion::v2});
-  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  const auto filter =
+      ready_filter({.allow_ptrace = facts.allow_ptrace,
+                    .allow_clone3 = facts.cgroup_version == native::CgroupVersion::v2});
+  // The kernel copies it; only the type of the pointer has forgotten that.
+  const sock_fprog program{static_cast<unsigned short>(filter.size()),
+                           const_cast<sock_filter*>(filter.data())};
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
     return os_error("applying seccomp");
   return {};
 }
 
-Result<Fd> take_signals() {
-  sigset_t mask;
-  sigemptyset(&mask);
-  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, ProcFiles::read_signal()})
-    sigaddset(&mask, number);
-  if (sigprocmask(SIG_BLOCK, &mask, nullptr) != 0) return os_error("blocking signals");
-  signal(SIGPIPE, SIG_IGN);
-  Fd fd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd) return os_error("making a signalfd");
-  return fd;
-}
-
 }  // namespace
 
-Agent::Agent(os::Poller poller, Jail jail, std::string token, Fd signals, std::string socket)
+Agent::Agent(os::Poller poller, Jail jail, std::string token, Fd signals, Entry entry,
+             std::string socket)
     : poller_(std::move(poller)),
       jail_(std::move(jail)),
       token_(std::move(token)),
       signals_(std::move(signals)),
-      listener_(socket.empty() ? native::kAgentListener : -1),
+      entry_(entry),
+      listener_(entry == Entry::caller ? -1 : native::kAgentListener),
       socket_(std::move(socket)),
       processes_(poller_, jail_, jail_.take_groups(),
                  [this](pid_t pid) { proc_files_.command_began(pid); }),
@@ -84,7 +97,7 @@ Agent::Agent(os::Poller poller, Jail jail, std::string token, Fd signals, std::s
       proc_files_(jail_.take_proc_files(), jail_.facts().memory_bytes, jail_.facts().processors,
                   [this] { return processes_.work_usage(); }) {}
 
-Result<std::unique_ptr<Agent>> Agent::create(std::string socket) {
+Result<std::unique_ptr<Agent>> Agent::create(Entry entry, std::string socket) {
   // Not readable and not traceable by a command that has the same uid.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return os_error("becoming a subreaper");
@@ -96,21 +109,18 @@ Result<std::unique_ptr<Agent>> Agent::create(std::string socket) {
     for (int fd = native::kAgentConnection; fd <= kLastInherited; ++fd)
       fcntl(fd, F_SETFD, FD_CLOEXEC);
   }
-  TRY(auto encoded, read_inherited(native::kAgentConfig, native::kLargestConfig));
-  TRY(auto config, native::decode_agent_config(encoded));
-  TRY(auto token, read_inherited(native::kAgentToken, kLargestFacts));
-  if (token.size() < native::kTokenBytes)
-    return Error(Code::invalid_argument, "the agent's token is cut short");
-  TRY(auto facts, native::decode_box_facts(std::string_view(token).substr(native::kTokenBytes)));
-  token.resize(native::kTokenBytes);
-  TRY_OK(check_second_kernel(facts.outer_kernel));
-  TRY_OK(confine_ourselves(facts));
-  TRY(auto jail, Jail::create(std::move(config), std::move(facts)));
+  TRY(auto told, read_told(Fd(native::kAgentConfig), Fd(native::kAgentToken)));
+  const bool is_of_an_engine = entry == Entry::caller || entry == Entry::answerer;
+  if (is_of_an_engine) told.config.env.merge(image_environment());
+  TRY_OK(check_second_kernel(told.facts.outer_kernel));
+  TRY_OK(confine_ourselves(told.facts));
+  TRY(auto jail, Jail::create(std::move(told.config), std::move(told.facts)));
   TRY(auto poller, os::Poller::create());
-  TRY(auto signals, take_signals());
+  const int watched[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, ProcFiles::read_signal()};
+  TRY(auto signals, os::take_signals(watched));
 
-  std::unique_ptr<Agent> agent(new Agent(std::move(poller), std::move(jail), std::move(token),
-                                         std::move(signals), std::move(socket)));
+  std::unique_ptr<Agent> agent(new Agent(std::move(poller), std::move(jail), std::move(told.token),
+                                         std::move(signals), entry, std::move(socket)));
   TRY_OK(agent->listen());
   return agent;
 }
@@ -139,11 +149,61 @@ void Agent::add_connection(Fd socket, Preface preface) {
 }
 
 void Agent::accept() {
-  const bool is_gated = jail_.is_behind_gate();
-  auto socket = is_gated ? take_from_gate(listener_) : os::accept_from(listener_);
-  if (is_gated && !socket) ending_ = true;
-  if (socket && *socket && connections_.size() < kMostConnections)
-    add_connection(std::move(*socket), Preface::token);
+  Fd socket;
+  if (entry_ == Entry::gate) {
+    auto brought = take_from_gate(listener_);
+    if (!brought) ending_ = true;
+    // Which ends in a sandbox that knows us, or nowhere.
+    if (brought && brought->is_rest && !rest()) ending_ = true;
+    if (brought) socket = std::move(brought->connection);
+  } else if (auto accepted = os::accept_from(listener_)) {
+    socket = std::move(*accepted);
+  }
+  if (!socket) return;
+  if (entry_ == Entry::answerer) {
+    make_room();
+    if (!greet_again(socket)) return;
+  }
+  if (connections_.size() < kMostConnections) add_connection(std::move(socket), Preface::token);
+}
+
+Result<> Agent::rest() {
+  for (const auto& connection : connections_) processes_.forget(*connection);
+  first_ = nullptr;
+  connections_.clear();
+  // It is of no use to whoever goes on from here, and need not be kept with the rest of us.
+  explicit_bzero(token_.data(), token_.size());
+  TRY(auto first, rest_at_gate(listener_));
+  TRY(auto told, read_told(std::move(first.config), std::move(first.token)));
+  TRY_OK(check_second_kernel(told.facts.outer_kernel));
+  token_ = std::move(told.token);
+  jail_.take_up(std::move(told.config), std::move(told.facts));
+  if (first.connection) {
+    add_connection(std::move(first.connection), Preface::none);
+    first_ = connections_.back().get();
+  }
+  return answer_at_gate(listener_);
+}
+
+// The guest can connect to an answerer as well, and keep its connections without ever showing a
+// token: the oldest of those goes.
+void Agent::make_room() {
+  if (connections_.size() < kMostConnections) return;
+  const auto idle = std::ranges::find_if(
+      connections_, [](const auto& connection) { return !connection->was_greeted(); });
+  if (idle == connections_.end()) return;
+  processes_.forget(**idle);
+  connections_.erase(idle);
+}
+
+// One that came through a relay may outlast whoever started that: an engine that is killed leaves
+// its relays behind. The latest that has shown the token is the one that counts.
+bool Agent::is_superseded(const Connection& connection) const {
+  if (entry_ != Entry::answerer || !connection.was_greeted()) return false;
+  const auto latest = std::ranges::find_if(
+      connections_.rbegin(), connections_.rend(),
+      [](const auto& other) { return other->was_greeted() && !other->is_closed(); });
+  return latest != connections_.rend() && latest->get() != &connection;
 }
 
 void Agent::call_home() {
@@ -176,7 +236,9 @@ void Agent::on_signal() {
 
 void Agent::drop_closed() {
   for (auto it = connections_.begin(); it != connections_.end();) {
-    if ((*it)->is_closed()) {
+    // Which may find out that nobody is there any more.
+    if (!(*it)->is_closed()) (*it)->flush();
+    if ((*it)->is_closed() || is_superseded(**it)) {
       processes_.forget(**it);
       if (it->get() == first_) {
         first_ = nullptr;
@@ -184,7 +246,6 @@ void Agent::drop_closed() {
       }
       it = connections_.erase(it);
     } else {
-      (*it)->flush();
       ++it;
     }
   }
@@ -198,6 +259,8 @@ Micros Agent::next_deadline() const {
     if (due.count() > 0 && (next.count() == 0 || due < next)) next = due;
   }
   for (const auto& connection : connections_) {
+    // Nothing would wake us for it, and while it counts we neither end nor call.
+    if (connection->is_closed()) return Micros(1);
     const Micros due = connection->next_deadline();
     if (due.count() > 0 && (next.count() == 0 || due < next)) next = due;
   }
@@ -226,9 +289,10 @@ int Agent::run() {
   return left == 0 ? native::kAgentLeftNothing : 1;
 }
 
-void tell_why_not(const Error& error) {
+void tell_why_not(Entry entry, const Error& error) {
   const Fd socket(native::kAgentConnection);
   guest::refuse_first_call(socket.get(), error);
+  if (entry == Entry::answerer) wait_until_heard(socket);
 }
 
 }  // namespace atl::agent

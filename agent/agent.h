@@ -17,23 +17,32 @@
 
 namespace atl::agent {
 
+// Who has started it, and so how others come to it: by the launcher's listener, not at all (it
+// calls: caller.h), through a relay (answerer.h), or as descriptors (gate.h).
+enum class Entry : uint8_t { launcher, caller, answerer, gate };
+
 class Agent final {
  public:
-  // `socket` is what an agent calls that has no launcher to accept connections from; see caller.h.
-  static Result<std::unique_ptr<Agent>> create(std::string socket = {});
+  // `socket` is what a caller calls.
+  static Result<std::unique_ptr<Agent>> create(Entry entry, std::string socket = {});
 
   // Returns the exit code.
   int run();
 
  private:
-  Agent(os::Poller poller, Jail jail, std::string token, Fd signals, std::string socket);
+  Agent(os::Poller poller, Jail jail, std::string token, Fd signals, Entry entry,
+        std::string socket);
 
   Result<> listen();
   void add_connection(Fd socket, Preface preface);
   void accept();
+  // Lets go of whoever is connected until the sandbox goes on, here or as another one; see gate.h.
+  Result<> rest();
   void call_home();
   void on_signal();
   void drop_closed();
+  void make_room();
+  bool is_superseded(const Connection& connection) const;
   Micros next_deadline() const;
   bool is_alone() const { return !socket_.empty() && connections_.empty(); }
 
@@ -41,6 +50,7 @@ class Agent final {
   Jail jail_;
   std::string token_;
   Fd signals_;
+  const Entry entry_;
   Fd listener_;               // none where we call
   const std::string socket_;  // what we call; "" = others connect to us
   Micros next_call_{0};
@@ -53,6 +63,6 @@ class Agent final {
 };
 
 // Answers whoever asked for the sandbox, when there will be none.
-void tell_why_not(const Error& error);
+void tell_why_not(Entry entry, const Error& error);
 
 }  // namespace atl::agent

@@ -6,6 +6,7 @@
 // agent is new and needs its configuration; see container/agent_door.h for the other side.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "base/fd.h"
@@ -20,5 +21,8 @@ Result<> call_first(const std::string& socket);
 
 // Once, without waiting: the connection, or why there is none.
 Result<Fd> call_again(const std::string& socket);
+
+// What the image sets for its commands. The engine has put it into our own environment.
+std::map<std::string, std::string> image_environment();
 
 }  // namespace atl::agent

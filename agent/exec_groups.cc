@@ -25,6 +25,8 @@ constexpr uint64_t kLittleMemory = 1 << 20;
 // On v1 these trees have a group per command; the others know only `work`.
 constexpr uint8_t kPerCommand =
     native::kRoleMemory | native::kRolePids | native::kRoleUsage | native::kRoleCpu;
+// Of these, what only counts.
+constexpr uint8_t kOnlyCounts = native::kRoleMemory | native::kRoleUsage;
 // Looked at soon, and then less and less often while nobody does anything.
 constexpr Micros kSoonestLook = Millis(50);
 constexpr Micros kLatestLook = Millis(2'000);
@@ -119,7 +121,7 @@ GroupUsage ExecGroup::usage(CpuRatio ratio) const {
     if (v1) {
       // Its own division is by clock ticks, and a short command has none.
       SplitTime time;
-      time.update(number_in(directory, "cpuacct.usage") / 1000, ratio.user, ratio.system);
+      time.update(cpu_us(), ratio.user, ratio.system);
       usage.cpu_user_us = static_cast<uint64_t>(time.user().count());
       usage.cpu_system_us = static_cast<uint64_t>(time.system().count());
     } else {
@@ -132,6 +134,7 @@ GroupUsage ExecGroup::usage(CpuRatio ratio) const {
     const int directory = memory->directory.get();
     usage.peak_memory_bytes =
         number_in(directory, v1 ? "memory.max_usage_in_bytes" : "memory.peak");
+    usage.peak_memory_bytes -= std::min(usage.peak_memory_bytes, earlier_bytes_);
     seen_kills_ = v1 ? field_in(directory, "memory.oom_control", "oom_kill")
                      : field_in(directory, "memory.events", "oom_kill");
     usage.oom_kills = seen_kills_ - std::min(seen_kills_, earlier_kills_);
@@ -146,7 +149,10 @@ int ExecGroup::birthplace() const {
 uint64_t ExecGroup::cpu_us() const {
   const Part* cpu = find(native::kRoleUsage);
   if (cpu == nullptr) return 0;
-  if (version_ == CgroupVersion::v1) return number_in(cpu->directory.get(), "cpuacct.usage") / 1000;
+  if (version_ == CgroupVersion::v1) {
+    const uint64_t used = number_in(cpu->directory.get(), "cpuacct.usage") / 1000;
+    return used - std::min(used, earlier_us_);
+  }
   const uint64_t used = field_in(cpu->directory.get(), "cpu.stat", "usage_usec");
   return used - std::min(used, earlier_user_us_ + earlier_system_us_);
 }
@@ -154,7 +160,7 @@ uint64_t ExecGroup::cpu_us() const {
 bool ExecGroup::is_as_new() const {
   const Part* pids = find(native::kRolePids);
   const Part* memory = find(native::kRoleMemory);
-  return pids != nullptr && memory != nullptr && !is_closed_ &&
+  return pids != nullptr && memory != nullptr && !is_closed_ && !borrows_ &&
          told_by(pids->directory.get(), "pids.current") == "0\n" &&
          number_in(memory->directory.get(), "memory.usage_in_bytes") <= kLittleMemory;
 }
@@ -234,8 +240,9 @@ bool ExecGroups::can_brake() const {
   return find(native::kRolePids) != nullptr && count_cpu() && find(native::kRoleCpu) != nullptr;
 }
 
-bool ExecGroups::has_own(const Work& work) const {
-  return version_ == CgroupVersion::v2 || (work.roles & kPerCommand) != 0;
+bool ExecGroups::has_own(const Work& work, Kind kind) const {
+  const uint8_t own = kind == Kind::the_only_one ? kPerCommand & ~kOnlyCounts : kPerCommand;
+  return version_ == CgroupVersion::v2 || (work.roles & own) != 0;
 }
 
 Result<> ExecGroups::open_shared() {
@@ -248,14 +255,14 @@ Result<> ExecGroups::open_shared() {
   return {};
 }
 
-Result<ExecGroup> ExecGroups::take() {
+Result<ExecGroup> ExecGroups::take(Kind kind) {
   ExecGroup group;
   if (next_) {
     group = std::move(*next_);
     next_.reset();
     if (std::exchange(next_was_used_, false)) group.start_over();
   } else {
-    TRY(group, make());
+    TRY(group, make(made_ == 0 ? kind : Kind::one_of_many));
   }
   look_after(group);
   return group;
@@ -265,7 +272,7 @@ void ExecGroups::look_after(const ExecGroup& group) {
   const Micros soon = system_clock().boot() + kSoonestLook;
   if (live_.empty() || next_look_ > soon) next_look_ = soon;
   look_pace_ = kSoonestLook;
-  live_.emplace(group.name_, Live{});
+  live_.emplace(group.name_, Live{.brake = {}, .borrows = group.borrows_});
 }
 
 void ExecGroups::wake(ExecGroup& group) {
@@ -286,20 +293,24 @@ void ExecGroups::drop_ahead() {
   if (!remove(name)) live_[name].given_back = untidy_ = true;
 }
 
-Result<ExecGroup> ExecGroups::make() {
+Result<ExecGroup> ExecGroups::make(Kind kind) {
   TRY_OK(open_shared());
   ExecGroup group;
   group.version_ = version_;
   group.name_ = "exec-" + std::to_string(++made_);
   for (const auto& work : work_) {
     if (!has_own(work)) continue;
-    if (mkdirat(work.directory.get(), group.name_.c_str(), 0755) != 0 && errno != EEXIST) {
+    const bool borrows = !has_own(work, kind);
+    if (!borrows && mkdirat(work.directory.get(), group.name_.c_str(), 0755) != 0 &&
+        errno != EEXIST) {
       auto error = os_error("making the command's cgroup");
       give_back(std::move(group));
       return error;
     }
-    auto directory =
-        os::open_at(work.directory.get(), group.name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    group.borrows_ |= borrows;
+    auto directory = borrows ? work.directory.duplicate()
+                             : os::open_at(work.directory.get(), group.name_.c_str(),
+                                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     auto join = directory ? os::open_at(directory->get(), native::join_file(version_), O_WRONLY)
                           : Result<Fd>(directory.error());
     if (!join) {
@@ -310,6 +321,10 @@ Result<ExecGroup> ExecGroups::make() {
     group.parts_.push_back({work.roles, std::move(*directory), std::move(*join)});
   }
   for (const auto& join : shared_) group.joins_.push_back(join.get());
+  if (!group.borrows_) return group;
+  group.earlier_us_ = group.cpu_us();
+  if (const auto* memory = group.find(native::kRoleMemory))
+    group.earlier_bytes_ = number_in(memory->directory.get(), "memory.usage_in_bytes");
   return group;
 }
 
@@ -341,7 +356,7 @@ void ExecGroups::look(Micros now) {
   bool is_busy = false;
   for (auto& [name, live] : live_) {
     const bool was_on = live.brake.is_on();
-    const bool on = live.brake.look(sight_of(name, now, is_full));
+    const bool on = live.brake.look(sight_of(live.borrows ? "." : name, now, is_full));
     if (on != was_on) set_brake(name, on);
     is_busy |= !on && live.brake.is_busy();
   }
@@ -349,21 +364,21 @@ void ExecGroups::look(Micros now) {
   next_look_ = now + look_pace_;
 }
 
-Brake::Sight ExecGroups::sight_of(const std::string& name, Micros now, bool is_full) const {
+Brake::Sight ExecGroups::sight_of(const std::string& group, Micros now, bool is_full) const {
   Brake::Sight sight{.at = now, .is_full = is_full};
   const bool v1 = version_ == CgroupVersion::v1;
   const int usage = find(native::kRoleUsage)->directory.get();
   if (v1) {
-    sight.cpu_user_us = number_in(usage, name + "/cpuacct.usage_user") / 1000;
-    sight.cpu_system_us = number_in(usage, name + "/cpuacct.usage_sys") / 1000;
+    sight.cpu_user_us = number_in(usage, group + "/cpuacct.usage_user") / 1000;
+    sight.cpu_system_us = number_in(usage, group + "/cpuacct.usage_sys") / 1000;
   } else {
-    const Fields stat(usage, name + "/cpu.stat");
+    const Fields stat(usage, group + "/cpu.stat");
     sight.cpu_user_us = stat["user_usec"];
     sight.cpu_system_us = stat["system_usec"];
   }
   if (const Work* memory = find(native::kRoleMemory)) {
     sight.kills = Fields(memory->directory.get(),
-                         name + (v1 ? "/memory.oom_control" : "/memory.events"))["oom_kill"];
+                         group + (v1 ? "/memory.oom_control" : "/memory.events"))["oom_kill"];
   }
   return sight;
 }

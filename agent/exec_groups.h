@@ -77,6 +77,8 @@ class ExecGroup final {
   mutable uint64_t seen_kills_ = 0;  // of what an earlier command left in the counter
   uint64_t earlier_kills_ = 0;
   uint64_t earlier_user_us_ = 0, earlier_system_us_ = 0;  // version 2 cannot be set back
+  bool borrows_ = false;  // some parts are the sandbox's, which were counting before
+  uint64_t earlier_us_ = 0, earlier_bytes_ = 0;
 };
 
 class ExecGroups final {
@@ -93,7 +95,11 @@ class ExecGroups final {
   uint64_t most_processes() const;
   // Whether a group tells how much processor time was used.
   bool count_cpu() const;
-  Result<ExecGroup> take();
+  // The only command of its sandbox is counted by the sandbox's own groups, where that is enough:
+  // on version 1 each memory group costs more than a small command. It still has groups of its own
+  // for its end and the brake. A command that comes all the same while it runs counts for it, too.
+  enum class Kind : uint8_t { one_of_many, the_only_one };
+  Result<ExecGroup> take(Kind kind = Kind::one_of_many);
   // Makes the group for the next command, off the path of any.
   void make_ahead();
   // Nobody is expected soon: a group is memory and descriptors.
@@ -116,13 +122,13 @@ class ExecGroups final {
   WorkUsage work_usage() const;
 
  private:
-  Result<ExecGroup> make();
+  Result<ExecGroup> make(Kind kind = Kind::one_of_many);
   void look_after(const ExecGroup& group);
   Result<> open_shared();
-  bool has_own(const Work& work) const;
+  bool has_own(const Work& work, Kind kind = Kind::one_of_many) const;
   bool can_brake() const;
   const Work* find(uint8_t role) const;
-  Brake::Sight sight_of(const std::string& name, Micros now, bool is_full) const;
+  Brake::Sight sight_of(const std::string& group, Micros now, bool is_full) const;
   void set_brake(const std::string& name, bool on) const;
   bool remove(const std::string& name);
 
@@ -135,6 +141,7 @@ class ExecGroups final {
   struct Live {
     Brake brake;
     bool given_back = false;
+    bool borrows = false;
   };
   std::map<std::string, Live> live_;  // that somebody is in, or was
   bool untidy_ = false;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/chroot_tree.h"
+#include "agent/homes.h"
 #include "base/text.h"
 #include "native/seccomp.h"
 #include "os/file.h"
@@ -189,6 +190,7 @@ Result<Jail> Jail::create_box(native::AgentConfig config, native::BoxFacts facts
   const std::string workspace = start ? native::kWorkspace : "/tmp";
   if (!start) start = os::open_at(AT_FDCWD, workspace, O_PATH | O_DIRECTORY);
   if (!start) return std::move(start).error();
+  if (facts.has_own_root && !facts.rootless) give_homes(root.get());
   const FileOwner owner{native::kUserId, native::kUserId, !facts.rootless,
                         !facts.outer_kernel.empty()};
   FileRoots roots({{"/", root.get(), true, true}}, workspace.substr(1), owner);
@@ -221,15 +223,25 @@ Result<> Jail::hand_over(guest::HandOver message) {
   return {};
 }
 
+void Jail::take_up(native::AgentConfig config, native::BoxFacts facts) {
+  config_ = std::move(config);
+  facts_ = std::move(facts);
+  limits_.clear();
+  for (const auto& limit : facts_.rlimits) add_limit(limit.resource, limit.value);
+}
+
 ExecGroups Jail::take_groups() { return ExecGroups(facts_.cgroup_version, std::move(work_)); }
 
 Fd Jail::take_proc_files() { return std::move(proc_files_); }
 
 Result<User> Jail::find_user(const std::string& asked) const {
-  if (is_box() && !facts_.rootless) return agent::find_user(root_.get(), asked);
+  if (is_box()) {
+    return facts_.rootless ? agent::find_only_user(root_.get(), asked)
+                           : agent::find_user(root_.get(), asked);
+  }
   const uint32_t self = geteuid();
   if (asked.empty() || asked == native::kUserName || asked == std::to_string(self)) {
-    return User{self, getegid(), native::kUserName, is_box() ? native::kHome : home_};
+    return User{self, getegid(), native::kUserName, home_};
   }
   return Error(Code::unsupported, "this driver cannot run as user '" + to_printable(asked) + "'");
 }
@@ -237,13 +249,14 @@ Result<User> Jail::find_user(const std::string& asked) const {
 std::map<std::string, std::string> Jail::environment(
     const User& user, const std::map<std::string, std::string>& request) const {
   std::map<std::string, std::string> environment{
-      {"PATH", native::kSearchPath}, {"HOME", user.home},
-      {"PWD", workspace_},           {"LANG", "C.UTF-8"},
-      {"TMPDIR", temporary_},        {"ATOLL_SANDBOX_ID", config_.sandbox_id},
+      {"PATH", native::kSearchPath}, {"HOME", user.home},    {"PWD", workspace_},
+      {"LANG", "C.UTF-8"},           {"TMPDIR", temporary_},
   };
   if (is_box()) environment.insert({{"USER", user.name}, {"LOGNAME", user.name}});
   for (const auto& [name, value] : config_.env) environment.insert_or_assign(name, value);
   for (const auto& [name, value] : request) environment.insert_or_assign(name, value);
+  // Nobody's to choose: by it the launcher finds what a sandbox has left.
+  environment.insert_or_assign("ATOLL_SANDBOX_ID", config_.sandbox_id);
   return environment;
 }
 
@@ -288,7 +301,8 @@ void Jail::confine(native::ChildPlan& plan, const User& user) const {
     plan.uid = user.uid;
     plan.gid = user.gid;
     if (user.uid == 0) plan.kept_capabilities = facts_.root_capabilities;
-    plan.bound_capabilities = is_behind_gate();
+    // A container's agent has nothing to bound, nor the right to.
+    plan.bound_capabilities = is_behind_gate() && !facts_.rootless;
     plan.inherit_descriptors = facts_.without.has(native::Layer::descriptors);
     return;
   }

@@ -48,6 +48,9 @@ class Jail final {
   void confine(native::ChildPlan& plan, const User& user) const;
   // A parked sandbox is somebody's from now on; once.
   Result<> hand_over(guest::HandOver message);
+  // A sandbox that was kept goes on as this one: other names, environment and limits for the
+  // commands to come.
+  void take_up(native::AgentConfig config, native::BoxFacts facts);
   void renew(Micros expires_at) { config_.expires_at = expires_at; }
   ExecGroups take_groups();
   // The files of /proc that the agent writes; empty when there are none.

@@ -72,6 +72,7 @@ struct Process {
   std::optional<guest::ExitKind> ended_by_us;
   guest::HitLimit hit = guest::HitLimit::none;
   std::optional<ExecGroup> group;  // where the host has cgroups and the agent is in a box
+  uint64_t earlier_oom_kills = 0;  // in its container, where it has no group
   bool reaped = false;
 
   std::vector<Subscription> subscriptions;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "agent/connection.h"
+#include "agent/oom_count.h"
 #include "agent/own_program.h"
 #include "agent/process_table.h"
 #include "agent/process_tree.h"
@@ -190,6 +191,7 @@ std::unique_ptr<Process> ProcessTable::make_process(const guest::Exec& request) 
   process->row.cwd = request.cwd;
   process->row.started_at_ms = system_clock().wall().time_since_epoch().count();
   process->started = now();
+  if (!process->group) process->earlier_oom_kills = count_oom_kills();
   if (request.timeout_ms > 0) {
     process->deadline = process->started + Millis(std::min(request.timeout_ms, kLongestTimeMs));
   }

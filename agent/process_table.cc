@@ -13,6 +13,7 @@
 #include <cerrno>
 
 #include "agent/connection.h"
+#include "agent/oom_count.h"
 #include "agent/process_tree.h"
 #include "agent/spawn.h"
 #include "agent/terminal.h"
@@ -477,6 +478,8 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
     exit.signal = WTERMSIG(wait_status);
     exit.exit_code = 128 + exit.signal;
     exit.kind = exit.signal == SIGSYS ? guest::ExitKind::policy : guest::ExitKind::signaled;
+    if (exit.signal == SIGKILL && !exit.whole_group && !process.ended_by_us)
+      oom_kills = count_oom_kills() - process.earlier_oom_kills;
     if (exit.signal == SIGKILL && oom_kills > 0) exit.kind = guest::ExitKind::oom;
     // Where no group counts, the kernel ends the process by itself, see spawn().
     const bool is_late = exit.cpu_user_us + exit.cpu_system_us >= process.cpu_limit_us;

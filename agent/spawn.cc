@@ -118,7 +118,9 @@ Result<Spawned> spawn(const Jail& jail, ExecGroups& groups, const SpawnPlace& pl
   plan.limit_count = limits.size();
   const ExecGroup* group = place.group;
   if (group == nullptr && groups.available()) {
-    TRY(spawned.group, groups.take());
+    const bool is_only = jail.config().dies_with_connection;
+    TRY(spawned.group,
+        groups.take(is_only ? ExecGroups::Kind::the_only_one : ExecGroups::Kind::one_of_many));
     group = &*spawned.group;
   }
   if (group != nullptr) {

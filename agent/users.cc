@@ -1,6 +1,7 @@
 #include "agent/users.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <optional>
@@ -24,21 +25,28 @@ std::optional<uint32_t> number_of(std::string_view text) {
 
 }  // namespace
 
-Result<User> find_user(int root, const std::string& asked) {
-  const std::string wanted = asked.empty() ? native::kUserName : asked;
-  const auto number = number_of(wanted);
+std::vector<User> listed_users(int root) {
   // A guest writes this file, so nothing in it is believed but the shape of its lines.
-  auto file = os::open_in_root(root, "etc/passwd", O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  const auto file = os::open_in_root(root, "etc/passwd", O_RDONLY | O_NONBLOCK | O_NOCTTY);
   const auto text =
       file ? os::read_open_file(file->get(), kLargestPasswd) : Result<std::string>("");
+  std::vector<User> users;
   for (const auto& line : text ? split(*text, '\n') : std::vector<std::string>()) {
     const auto fields = split(line, ':');
     if (fields.size() < 6) continue;
     const auto uid = number_of(fields[2]);
     const auto gid = number_of(fields[3]);
     if (!uid || !gid) continue;
-    if (fields[0] != wanted && uid != number) continue;
-    return User{*uid, *gid, fields[0], fields[5].starts_with('/') ? fields[5] : "/"};
+    users.push_back({*uid, *gid, fields[0], fields[5].starts_with('/') ? fields[5] : "/"});
+  }
+  return users;
+}
+
+Result<User> find_user(int root, const std::string& asked) {
+  const std::string wanted = asked.empty() ? native::kUserName : asked;
+  const auto number = number_of(wanted);
+  for (auto& user : listed_users(root)) {
+    if (user.name == wanted || user.uid == number) return std::move(user);
   }
   if (number) return User{*number, *number, wanted, "/"};
   if (wanted == native::kUserName) {
@@ -47,6 +55,21 @@ Result<User> find_user(int root, const std::string& asked) {
   if (wanted == "root") return User{0, 0, wanted, "/root"};
   return Error(Code::not_found, "the sandbox has no user '" + to_printable(wanted) + "'")
       .with_hint("users are in the sandbox's /etc/passwd; a number works too");
+}
+
+Result<User> find_only_user(int root, const std::string& asked) {
+  const uint32_t self = geteuid();
+  const std::string number = std::to_string(self);
+  const bool is_default = asked.empty() || asked == native::kUserName;
+  auto user = find_user(root, is_default ? number : asked);
+  if (!user || user->uid != self) {
+    return Error(Code::unsupported, "this driver cannot run as user '" + to_printable(asked) + "'");
+  }
+  user->gid = getegid();
+  if (user->name == number) user->name = native::kUserName;
+  // In an image that is read-only, homes are; ours is not.
+  if (faccessat(root, user->home.c_str() + 1, W_OK, AT_EACCESS) != 0) user->home = native::kHome;
+  return user;
 }
 
 }  // namespace atl::agent

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -17,5 +18,10 @@ struct User {
 // By name or number, from the sandbox's own /etc/passwd in `root`; "" is the sandbox's default
 // user. A number that is not listed is taken as it is, with the same group.
 Result<User> find_user(int root, const std::string& asked);
+// Where everybody is the one that we are ourselves: their name and, if they can write to it, their
+// home from that file. Whoever else is asked for is Code::unsupported.
+Result<User> find_only_user(int root, const std::string& asked);
+// As that file lists them; none if it cannot be read.
+std::vector<User> listed_users(int root);
 
 }  // namespace atl::agent

@@ -1,5 +1,6 @@
-"""Every driver that works here: what a fresh sandbox, a command in a live one, a pause and an idle sandbox cost, each
-beside what its engine takes by itself for the same, over its own socket and with its own program.
+"""Every driver that works here: what a fresh sandbox, a command in a live one, a pause, a snapshot, a sandbox from it, a
+fork and an idle sandbox cost, each beside what its engine takes by itself for the same, over its own socket and with its own
+program.
 
 Ours and theirs alternate in one run. Both sides speak HTTP from the same Python client, so its part is the same.
 """
@@ -15,11 +16,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "suppo
 
 import engines  # noqa: E402
 import peers  # noqa: E402
+from live import wait_until  # noqa: E402
 from samples import summary  # noqa: E402
 
 HEAD = ["| driver | fresh sandbox → output, p50 | engine's API | engine's CLI | command in a live one, p50 | engine's API | "
         "pause | resume | idle sandbox |", "|---|---|---|---|---|---|---|---|---|"]
-COLD, WARM, THEIR_WARM, CROWD = 12, 200, 40, 10
+KEPT_HEAD = ["| driver | kept | snapshot, p50 | engine's API | from a snapshot → output, p50 | engine's API | fork → output, p50 | engine's API |",
+             "|---|---|---|---|---|---|---|---|"]
+COLD, WARM, THEIR_WARM, CROWD, KEPT = 12, 200, 40, 10, 8
 SETTLED_LOOKS = 20
 WARM_AIM, COLD_AIM = 0.05, 1.1
 ENGINES = ("docker", "podman")
@@ -65,8 +69,24 @@ class Ours:
         if done["exit_code"] != 0:
             raise SystemExit(f"bench: {self.driver}: {done}")
 
-    def create(self):
-        return self.client.call("POST", "/v1/sandboxes", {"driver": self.driver, "ttl_s": 600})["id"]
+    def create(self, **more):
+        return self.client.call("POST", "/v1/sandboxes", {"driver": self.driver, "ttl_s": 600, **more})["id"]
+
+    def snapshot(self, box, kind):
+        return self.client.call("POST", f"/v1/sandboxes/{box}/snapshots", {"kind": kind})["id"]
+
+    def restore(self, snapshot):
+        box = self.create(snapshot=snapshot)
+        self.exec(box)
+        return box
+
+    def fork(self, box, kind):
+        child = self.client.call("POST", f"/v1/sandboxes/{box}/fork", {"count": 1, "kind": kind})["sandboxes"][0]["id"]
+        self.exec(child)
+        return child
+
+    def drop(self, snapshot):
+        self.client.call("DELETE", f"/v1/snapshots/{snapshot}")
 
     def exec(self, box):
         self.client.call("POST", f"/v1/sandboxes/{box}/exec", {"argv": ARGV})
@@ -87,23 +107,32 @@ class Theirs:
                             "CgroupnsMode": "private", "LogConfig": {"Type": "none"}}}
 
     def __init__(self, engine):
-        self.engine, self.client, self.made = engine, Client(engine.socket), 0
+        self.engine, self.client, self.made, self.over = engine, Client(engine.socket), 0, []
         if engine.name == "podman":  # which knows no log driver of that name
             self.FRESH = {**self.FRESH, "HostConfig": {k: v for k, v in self.FRESH["HostConfig"].items() if k != "LogConfig"}}
 
-    def create(self, argv):
+    def create(self, argv, image=None):
         self.made += 1
         name = f"bench-{self.made}"
-        self.client.call("POST", f"/v1.41/containers/create?name={name}", {**self.FRESH, "Image": self.engine.image, "Cmd": argv})
+        self.client.call("POST", f"/v1.41/containers/create?name={name}", {**self.FRESH, "Image": image or self.engine.image, "Cmd": argv})
         self.client.call("POST", f"/v1.41/containers/{name}/start")
         return name
 
     def cold(self):
+        """Until it has ended: what is left of it is cleared away afterwards, as ours is."""
         name = self.create(ARGV)
         done = self.client.call("POST", f"/v1.41/containers/{name}/wait")
         if done["StatusCode"] != 0:
             raise SystemExit(f"bench: {self.engine.name}: {done}")
-        self.remove(name)
+        self.over.append(name)
+
+    def settle(self):
+        """Nothing of what was measured before is at work any more."""
+        while self.over:
+            self.remove(self.over.pop())
+        wait_until(lambda: not self.engine.containers(), f"{self.engine.name} has no container left")
+        wait_until(lambda: not any("containerd-shim" in words or "conmon" in words for _, words in self.engine.processes()),
+                   f"the helpers of {self.engine.name} have gone")
 
     def exec(self, name):
         asked = self.client.call("POST", f"/v1.41/containers/{name}/exec",
@@ -123,6 +152,19 @@ class Theirs:
                                      f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode())
             while connection.sock.recv(65536):
                 pass
+
+    def snapshot(self, name):
+        self.made += 1
+        return self.client.call("POST", f"/v1.41/commit?container={name}&repo=bench&tag={self.made}&pause=1", {})["Id"]
+
+    def restore(self, image):
+        """A container that stays, and a command in it, as ours."""
+        name = self.create(["sleep", "600"], image)
+        self.exec(name)
+        return name
+
+    def drop(self, image):
+        self.client.call("DELETE", f"/v1.41/images/{image}?force=1")
 
     def change(self, name, what):
         self.client.call("POST", f"/v1.41/containers/{name}/{'unpause' if what == 'resume' else what}")
@@ -179,10 +221,16 @@ def measure_driver(daemon, driver, engine):
     if theirs:
         theirs.cold()
     for _ in range(COLD):
+        if theirs:
+            theirs.settle()
         raw["cold_ms"].append(timed(ours.cold))
         if theirs:
+            theirs.settle()
             their["cold_ms"].append(timed(theirs.cold))
+            theirs.settle()
             their["cli_ms"].append(timed(theirs.by_hand))
+    if theirs:
+        theirs.settle()
     box, container = ours.create(), theirs.create(["sleep", "600"]) if theirs else None
     for i in range(WARM):
         raw["warm_ms"].append(timed(lambda: ours.exec(box)))
@@ -198,10 +246,55 @@ def measure_driver(daemon, driver, engine):
     ours.remove(box)
     if theirs:
         theirs.remove(container)
+    kinds = ["disk"] * capabilities["snapshot"] + ["memory"] * capabilities["checkpoint"]
+    kept = [measure_kept(ours, theirs if kind == "disk" else None, capabilities, kind) for kind in kinds]
+    if theirs:
         theirs.client.close()
     raw["idle_kib"] = idle_kib(ours)
     ours.client.close()
-    return raw, their if theirs else None
+    return raw, their if theirs else None, kept
+
+
+def measure_kept(ours, theirs, capabilities, kind):
+    """Snapshots of one kind, sandboxes from them and forks: (kind, ours, theirs)."""
+    raw = {"snapshot_ms": [], "restore_ms": [], "fork_ms": []}
+    their = {"snapshot_ms": [], "restore_ms": [], "fork_ms": []}
+
+    def taken(into, what, function):
+        start = time.perf_counter()
+        made = function()
+        into[what].append((time.perf_counter() - start) * 1000)
+        return made
+
+    persistent = {"persistence": "persistent"} if capabilities["writable_root"] else {}
+    box = ours.create(**persistent)
+    ours.exec(box)
+    container = theirs.create(["sleep", "600"]) if theirs else None
+    for _ in range(KEPT):
+        snapshot = taken(raw, "snapshot_ms", lambda: ours.snapshot(box, kind))
+        ours.remove(taken(raw, "restore_ms", lambda: ours.restore(snapshot)))
+        ours.drop(snapshot)
+        if capabilities["fork"]:
+            ours.remove(taken(raw, "fork_ms", lambda: ours.fork(box, kind)))
+        if theirs:
+            image = taken(their, "snapshot_ms", lambda: theirs.snapshot(container))
+            theirs.remove(taken(their, "restore_ms", lambda: theirs.restore(image)))
+            theirs.drop(image)
+            made = []
+            child = taken(their, "fork_ms", lambda: theirs.restore(made.append(theirs.snapshot(container)) or made[0]))
+            theirs.remove(child)
+            theirs.drop(made[0])
+    ours.remove(box)
+    if theirs:
+        theirs.remove(container)
+    return kind, raw, their if theirs else {}
+
+
+def kept_row(driver, kind, raw, their):
+    cells = []
+    for what in ("snapshot_ms", "restore_ms", "fork_ms"):
+        cells += [milliseconds(summary(raw[what])["p50"]) if raw[what] else "–", beside(raw[what], their.get(what)) if raw[what] else "–"]
+    return f"| `{driver}` | {kind} | " + " | ".join(cells) + " |"
 
 
 def measure_runsc(context):
@@ -227,15 +320,17 @@ def beside(ours, theirs, aim=None):
 
 def row(driver, raw, their):
     their = their or {}
+    # What has no API is compared with the engine's program.
+    cli_aim = None if their.get("cold_ms") else COLD_AIM
     pause = ["–", "–"] if not raw["pause_ms"] else [milliseconds(summary(raw[f"{what}_ms"])["p50"]) for what in ("pause", "resume")]
     return f"| `{driver}` | {milliseconds(summary(raw['cold_ms'])['p50'])} | {beside(raw['cold_ms'], their.get('cold_ms'), COLD_AIM)} | " \
-           f"{beside(raw['cold_ms'], their.get('cli_ms'))} | {milliseconds(summary(raw['warm_ms'])['p50'])} | " \
+           f"{beside(raw['cold_ms'], their.get('cli_ms'), cli_aim)} | {milliseconds(summary(raw['warm_ms'])['p50'])} | " \
            f"{beside(raw['warm_ms'], their.get('warm_ms'), WARM_AIM)} | {pause[0]} | {pause[1]} | {raw['idle_kib'] / 1024:.1f} MiB |"
 
 
 def measure(context):
-    """What is kept, and a line for each driver."""
-    kept, lines = {}, []
+    """What is kept, and a line for each driver, in two tables."""
+    kept, lines, kept_lines = {}, [], []
     with contextlib.ExitStack() as stack:
         started = {name: engines.Engine(name).start() for name in ENGINES}
         for engine in started.values():
@@ -247,10 +342,13 @@ def measure(context):
                 if not any(one["name"] == driver and one["available"] for one in listed):
                     print(f"    {driver} is not available here", flush=True)
                     continue
-                raw, their = measure_driver(daemon, driver, started.get(driver))
+                raw, their, snapshots = measure_driver(daemon, driver, started.get(driver))
                 if driver == "gvisor":
                     their = {"cli_ms": measure_runsc(context)}
-                kept[driver] = {"ours": raw, "theirs": their}
+                kept[driver] = {"ours": raw, "theirs": their, "snapshots": snapshots}
                 lines.append(row(driver, raw, their))
                 print(lines[-1], flush=True)
-    return kept, lines
+                for one in snapshots:
+                    kept_lines.append(kept_row(driver, *one))
+                    print(kept_lines[-1], flush=True)
+    return kept, [*HEAD, *lines, *(["", *KEPT_HEAD, *kept_lines] if kept_lines else [])]

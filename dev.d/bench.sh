@@ -8,7 +8,8 @@ Builds the release products and the benchmark programs, then runs bench/run with
 (`./dev bench -- --help` shows them). `./dev bench native` measures the native sandbox beside those of
 other people, `--trace` shows where the time goes; `./dev bench drivers` measures every driver beside
 the engine below it, `./dev bench neighbours` what a sandbox feels of bad neighbours, `./dev bench
-peers` the rest. Raw JSON goes to build/bench/<time>/.
+routing` what the engine adds to a driver, pools and the queue among it, `./dev bench peers` the rest. Raw JSON
+goes to build/bench/<time>/.
 TEXT
 }
 

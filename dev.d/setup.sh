@@ -12,7 +12,7 @@ packages_of() {
     test) echo libclang-rt-19-dev llvm-19 libgtest-dev libgmock-dev curl jq procps \
       git gcc g++ libc6-dev make cmake perl python3-venv nodejs npm sqlite3 tmux vim less bsdutils strace \
       openssh-client openssl file bzip2 xz-utils passwd btrfs-progs groff-base zsh fish pkg-config \
-      docker.io podman runc conmon util-linux runsc ;;
+      docker.io podman runc conmon util-linux runsc crun docker-registry apache2-utils iproute2 busybox-static faketime ;;
     # QEMU, and what a guest's disk is made of and with (tests/vm).
     vm)
       echo qemu-system-x86 busybox-static kmod e2fsprogs btrfs-progs procps psmisc git iproute2 libcap2-bin \

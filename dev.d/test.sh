@@ -5,8 +5,9 @@ help_test() {
 usage: ./dev test [quick|full|soak [MINUTES]]
 
   quick    the house rules, unit tests and conformance of our own drivers in the dev build
-  (none)   the release products; all tests, built with asan and ubsan, against them; a smoke of them
-           in a QEMU guest with another kernel; clang-tidy, beside them
+  (none)   the release products; all tests, built with asan and ubsan, against them; ten thousand
+           simulated lives of the engine; a smoke of the products in a QEMU guest with another kernel;
+           clang-tidy, beside them
   full     also the long runs, all that is to be shown in guests, the unit tests under tsan, a minute
            of each fuzzer
   soak     the release products under mixed load for MINUTES (10 if none are given): no descriptor,
@@ -66,12 +67,12 @@ test_quick() {
 test_default() {
   local label products=1
   house_rules asan
-  build_step release "${PRODUCTS[@]}" "${TEST_PRODUCTS[@]}" || products=
+  build_step release "${PRODUCTS[@]}" "${TEST_PRODUCTS[@]}" atoll-simulation || products=
   sdk_tools  # without them the suite sdk fails, and says so
   if build_step asan tests; then
     start_tidy
     suite asan unit "$JOBS"
-    for label in conformance security faults api e2e sdk package vm; do
+    for label in simulation conformance security faults api e2e sdk package vm; do
       if [[ $products ]]; then
         suite asan "$label" 1
       elif has_suite "$label"; then
@@ -219,7 +220,10 @@ summarise() {
   printf '%s\n' "${TABLE[@]}"
   printf '  %-28s %8s\n\n' total "$REPLY"
   if [[ ${#FAILURES[@]} -gt 0 ]]; then
+    # The names alone first: whoever sees only the beginning of this knows them all.
     printf 'what failed:\n'
+    printf '  %s\n' "${FAILURES[@]}" | grep -vE '^ +\| '
+    printf '\nwhat it said:\n'
     printf '  %s\n' "${FAILURES[@]}"
     printf '\n'
   fi

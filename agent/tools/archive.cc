@@ -63,7 +63,8 @@ Result<guest::End> unpack_files(const ToolOptions& options, ToolOutput& output) 
   });
   unpacking = &unpacker;
   std::signal(SIGTERM, leave_nothing);
-  TarReader reader(unpacker);
+  // Nothing is written through a link, wherever it leads.
+  TarReader reader(unpacker, options.has("all_links") ? TarLinks::any : TarLinks::inside);
   auto done = read_archive(reader);
   std::signal(SIGTERM, SIG_IGN);
   unpacking = nullptr;

@@ -1,9 +1,11 @@
 #include "api/problem.h"
 
 #include "api/object_writer.h"
+#include "base/refusal.h"
 #include "net/problem_name.h"
 
 namespace atl::api {
+
 Problem::Problem(Error problem)
     : status(http_status(problem.code())),
       code(to_string(problem.code())),
@@ -22,6 +24,15 @@ void append_problem(std::string& out, const Problem& problem, const RequestIds& 
   if (!problem.error.stage().empty()) object.member("stage", problem.error.stage());
   if (!problem.error.hint().empty()) object.member("hint", problem.error.hint());
   object.member("retryable", is_retryable(problem.error.code()));
+  if (const auto& refusal = problem.error.refusal()) {
+    object.member("limit", refusal->limit);
+    if (refusal->most) object.member("limit_most", *refusal->most);
+    if (refusal->used) object.member("limit_used", *refusal->used);
+    if (refusal->asked) object.member("limit_asked", *refusal->asked);
+    if (refusal->queue_position) object.member("queue_position", *refusal->queue_position);
+    if (refusal->queue_length) object.member("queue_length", *refusal->queue_length);
+    object.member("retry_after_s", static_cast<int64_t>(refusal->retry_after.count()));
+  }
   object.member("request_id", ids.request_id);
   object.member("trace_id", ids.trace_id);
   object.close();
@@ -33,7 +44,9 @@ net::Response make_problem_response(const Problem& problem, const RequestIds& id
   response.headers.add("Content-Type", "application/problem+json");
   add_ids(response.headers, ids);
   if (problem.status == 429 || problem.status == 503) {
-    response.headers.add("Retry-After", std::to_string(problem.retry_after.count()));
+    const auto& refusal = problem.error.refusal();
+    const auto wait = refusal ? refusal->retry_after : problem.retry_after;
+    response.headers.add("Retry-After", std::to_string(wait.count()));
   }
   if (problem.status == 401) {
     response.headers.add("WWW-Authenticate", "Bearer realm=\"atoll\"");

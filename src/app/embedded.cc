@@ -14,6 +14,7 @@
 #include "app/drivers.h"
 #include "app/embedded_launcher.h"
 #include "app/programs.h"
+#include "app/pull_line.h"
 #include "base/event.h"
 #include "base/run_task.h"
 #include "cli/output_pipe.h"
@@ -114,14 +115,15 @@ Task<> keep(Task<RunResult> run, std::shared_ptr<std::optional<Result<RunResult>
   co_return Result<>();
 }
 
-// Passes on what people send to stop a program. The second Ctrl-C kills it, the third gives up on
-// it.
+// Passes on what people send to stop a program. The second Ctrl-C kills it, the third leaves
+// without waiting for anybody. Before there is a program the first gives up.
 class SignalForwarder final : public RunObserver {
  public:
   SignalForwarder(asio::io_context& loop, Engine& engine)
       : loop_(loop),
         engine_(engine),
         signals_(loop, SIGINT, SIGTERM, SIGQUIT),
+        over_(loop.get_executor()),
         ended_(loop.get_executor()),
         released_(loop.get_executor()) {
     boost::system::error_code ignored;
@@ -167,8 +169,14 @@ class SignalForwarder final : public RunObserver {
   // The sandbox stays after the command's end, until release().
   void hold_end() { holds_end_ = true; }
   void release() { released_.fire(); }
-  // Fired at the command's end.
+  // Fired at the command's end, and when there is none to come.
   Event& ended() { return ended_; }
+  // Fired when nothing is waited for any more, because there is a result or because people leave.
+  Event& over() { return over_; }
+  void end_all() {
+    over_.fire();
+    ended_.fire();
+  }
   const std::optional<ExitStatus>& status() const { return status_; }
   const std::string& sandbox() const { return sandbox_; }
 
@@ -202,11 +210,15 @@ class SignalForwarder final : public RunObserver {
     }
     if (first_ == 0) first_ = number;
     if (number == SIGINT) ++interrupts_;
-    if (interrupts_ > 2) return stop_->stop();
+    if (interrupts_ > 2) {
+      stop_->stop();
+      return end_all();
+    }
     if (sandbox_.empty()) {
       // The program may already run though we have not been told: it gets the first signal then.
       // Who cannot wait sends another.
-      if (std::exchange(waiting_, number) != 0) stop_->stop();
+      const bool is_second = std::exchange(waiting_, number) != 0;
+      if (is_second || !stop_->is_made()) stop_->stop();
       return;
     }
     pass_on(interrupts_ == 2 ? SIGKILL : number);
@@ -227,6 +239,7 @@ class SignalForwarder final : public RunObserver {
   int first_ = 0;
   int waiting_ = 0;  // came before the program did
   int interrupts_ = 0;
+  Event over_;
   Event ended_;
   Event released_;
   bool holds_end_ = false;
@@ -235,14 +248,19 @@ class SignalForwarder final : public RunObserver {
 
 class EmbeddedEngine final : public cli::LocalEngine {
  public:
-  static Result<std::unique_ptr<cli::LocalEngine>> create() {
+  static Result<std::unique_ptr<cli::LocalEngine>> create(
+      std::shared_ptr<const policy::Profiles> profiles, const std::string& state_directory) {
     telemetry::StageTimer timer;
     auto loop = std::make_unique<asio::io_context>(1);
     TRY(auto libexec, find_libexec());
     TRY(auto launcher, open_embedded_launcher(loop->get_executor(), libexec));
     auto engines = engines_of(*launcher, libexec);
+    engines.on_progress = pull_line();
     std::unique_ptr<EmbeddedEngine> made(
-        new EmbeddedEngine(std::move(loop), std::move(launcher), std::move(engines)));
+        new EmbeddedEngine(std::move(loop), std::move(launcher), std::move(engines),
+                           state_directory.empty() ? std::vector<extension::Grant>()
+                                                   : find_extensions(state_directory),
+                           std::move(profiles)));
     TRY_OK(run_task(*made->loop_, made->engine_.recover()));
     timer.mark("engine");
     made->began_ = timer.stages();
@@ -250,6 +268,13 @@ class EmbeddedEngine final : public cli::LocalEngine {
   }
 
   ~EmbeddedEngine() override {
+    if (is_left_) {
+      // The launcher ends what is on this host when we are gone, and so do agents in containers;
+      // what was being made with an engine the next run removes. Calls that are under way are never
+      // taken up again, and go with the process.
+      [[maybe_unused]] const asio::io_context* left = loop_.release();
+      return;
+    }
     static_cast<void>(run_task(*loop_, engine_.shut_down(Ending::end_sandboxes)));
     // What was told to stop comes to its end while everything that it uses is still there.
     loop_->restart();
@@ -262,7 +287,11 @@ class EmbeddedEngine final : public cli::LocalEngine {
   }
 
   Result<Explanation> explain(CreateRequest request) override {
-    return run_task(*loop_, engine_.explain(std::move(request)));
+    return run_task(*loop_, engine_.explain({}, std::move(request)));
+  }
+
+  Result<RoutePlan> plan(CreateRequest request, std::string as) override {
+    return run_task(*loop_, engine_.plan(Caller(), std::move(request), std::move(as)));
   }
 
   Result<RunResult> run(cli::LocalRun run) override {
@@ -277,14 +306,12 @@ class EmbeddedEngine final : public cli::LocalEngine {
     const auto forwarder = std::make_shared<SignalForwarder>(*loop_, engine_);
     if (run.exec.terminal) TRY_OK(forwarder->lend_terminal());
     if (direct && run.at_end) return run_and_look(std::move(run), forwarder);
-    auto result =
-        direct ? run_task(*loop_, engine_.run(Caller(), std::move(run.sandbox), std::move(run.exec),
-                                              "", forwarder, forwarder->stop()))
-               : run_task(*loop_, engine_.run(Caller(), std::move(run.sandbox), std::move(run.exec),
-                                              std::move(run.input), api::v1::kDefaultKeep,
-                                              forwarder->stop()));
-    forwarder->cancel();
-    return concluded(std::move(result), *forwarder);
+    auto call = direct
+                    ? engine_.run(Caller(), std::move(run.sandbox), std::move(run.exec), "",
+                                  forwarder, forwarder->stop())
+                    : engine_.run(Caller(), std::move(run.sandbox), std::move(run.exec),
+                                  std::move(run.input), api::v1::kDefaultKeep, forwarder->stop());
+    return wait_for(begin(std::move(call), forwarder), *forwarder);
   }
 
   Result<> run_batch(std::shared_ptr<BatchRuns> runs, BatchOptions options) override {
@@ -294,36 +321,52 @@ class EmbeddedEngine final : public cli::LocalEngine {
 
  private:
   EmbeddedEngine(std::unique_ptr<asio::io_context> loop,
-                 std::unique_ptr<native::LauncherClient> launcher, drivers::Engines engines)
+                 std::unique_ptr<native::LauncherClient> launcher, drivers::Engines engines,
+                 std::vector<extension::Grant> extensions,
+                 std::shared_ptr<const policy::Profiles> profiles)
       : loop_(std::move(loop)),
         launcher_(std::move(launcher)),
         store_(loop_->get_executor()),
         engine_(loop_->get_executor(), store_,
-                make_drivers(loop_->get_executor(), *launcher_, 0, std::move(engines)), metrics_,
-                system_clock(), {.asking = Asking::when_needed}) {}
+                make_drivers(loop_->get_executor(), *launcher_, 0, std::move(engines),
+                             std::move(extensions)),
+                metrics_, system_clock(),
+                {.asking = Asking::when_needed, .profiles = std::move(profiles)}) {}
 
   // The sandbox waits at the command's end while `at_end` looks at it from outside of the loop.
   Result<RunResult> run_and_look(cli::LocalRun run,
                                  const std::shared_ptr<SignalForwarder>& forwarder) {
     forwarder->hold_end();
-    const auto kept = std::make_shared<std::optional<Result<RunResult>>>();
-    const auto over = std::make_shared<Event>(loop_->get_executor());
     auto call = engine_.run(Caller(), std::move(run.sandbox), std::move(run.exec), "", forwarder,
                             forwarder->stop());
-    spawn(loop_->get_executor(), keep(std::move(call), kept), [over, forwarder](Result<>) {
-      over->fire();
-      forwarder->ended().fire();
-    });
+    const auto kept = begin(std::move(call), forwarder);
     TRY_OK(run_task(*loop_, forwarder->ended().wait()));
     if (forwarder->status() && !kept->has_value()) {
       EmbeddedChanges changes(*loop_, engine_, forwarder->sandbox());
       run.at_end(changes, *forwarder->status());
     }
     forwarder->release();
-    TRY_OK(run_task(*loop_, over->wait()));
-    forwarder->cancel();
-    if (!kept->has_value()) return Error(Code::internal, "the run ended without a result");
-    return concluded(*std::move(*kept), *forwarder);
+    return wait_for(kept, *forwarder);
+  }
+
+  // The result, once there is one.
+  using Kept = std::shared_ptr<std::optional<Result<RunResult>>>;
+
+  Kept begin(Task<RunResult> call, const std::shared_ptr<SignalForwarder>& forwarder) {
+    auto kept = std::make_shared<std::optional<Result<RunResult>>>();
+    spawn(loop_->get_executor(), keep(std::move(call), kept), [kept, forwarder](Result<> done) {
+      if (!done) kept->emplace(std::move(done).error());
+      forwarder->end_all();
+    });
+    return kept;
+  }
+
+  Result<RunResult> wait_for(const Kept& kept, SignalForwarder& forwarder) {
+    TRY_OK(run_task(*loop_, forwarder.over().wait()));
+    forwarder.cancel();
+    is_left_ = !kept->has_value();
+    if (is_left_) return interrupted(Error(Code::cancelled, "left alone"), forwarder.signal());
+    return concluded(*std::move(*kept), forwarder);
   }
 
   Result<RunResult> concluded(Result<RunResult> result, const SignalForwarder& forwarder) const {
@@ -348,12 +391,14 @@ class EmbeddedEngine final : public cli::LocalEngine {
   telemetry::Metrics metrics_;
   Engine engine_;
   std::vector<Stage> began_;
+  bool is_left_ = false;  // calls are under way that nobody waits for
 };
 
 }  // namespace
 
-Result<std::unique_ptr<cli::LocalEngine>> open_embedded_engine() {
-  return EmbeddedEngine::create();
+Result<std::unique_ptr<cli::LocalEngine>> open_embedded_engine(
+    std::shared_ptr<const policy::Profiles> profiles, const std::string& state_directory) {
+  return EmbeddedEngine::create(std::move(profiles), state_directory);
 }
 
 }  // namespace atl::app

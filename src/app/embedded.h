@@ -4,11 +4,14 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "cli/program.h"
 
 namespace atl::app {
 
-Result<std::unique_ptr<cli::LocalEngine>> open_embedded_engine();
+// `state_directory` is where extensions are noted; "" = there are none.
+Result<std::unique_ptr<cli::LocalEngine>> open_embedded_engine(
+    std::shared_ptr<const policy::Profiles> profiles, const std::string& state_directory);
 
 }  // namespace atl::app

@@ -11,6 +11,7 @@
 #include "app/serve.h"
 #include "cli/report.h"
 #include "cli/verb.h"
+#include "drivers/extension/grants.h"
 #include "drivers/registry.h"
 
 namespace {
@@ -20,15 +21,23 @@ using namespace atl;
 class Atoll final : public cli::Program {
  public:
   Result<> serve(cli::ServeOptions options) override { return app::serve(std::move(options)); }
-  Result<std::unique_ptr<cli::LocalEngine>> open_engine() override {
-    return app::open_embedded_engine();
+  Result<std::unique_ptr<cli::LocalEngine>> open_engine(
+      std::shared_ptr<const policy::Profiles> profiles) override {
+    return app::open_embedded_engine(std::move(profiles), state_directory_);
   }
   Result<std::string> find_libexec() override { return app::find_libexec(); }
   std::vector<std::string> driver_names() override {
     std::vector<std::string> names;
     for (const drivers::Entry& entry : drivers::all()) names.emplace_back(entry.name);
+    if (state_directory_.empty()) return names;
+    for (auto& grant : extension::read_grants(state_directory_, drivers::reserved_names()).grants)
+      names.push_back(std::move(grant.manifest.name));
     return names;
   }
+  void use_state(std::string directory) override { state_directory_ = std::move(directory); }
+
+ private:
+  std::string state_directory_;
 };
 
 // Whoever starts us may have closed one of these. The next descriptor that is opened would take its

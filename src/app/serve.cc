@@ -9,6 +9,7 @@
 #include <boost/asio/signal_set.hpp>
 
 #include "api/cors.h"
+#include "app/drivers.h"
 #include "app/listen_address.h"
 #include "app/programs.h"
 #include "app/state_directory.h"
@@ -169,6 +170,7 @@ Result<> serve(cli::ServeOptions options) {
   TRY(ListenAddress listen, parse_listen(options.listen));
   OtlpTarget otlp{std::move(options.otlp_url), std::move(options.otlp_headers)};
   TRY_OK(check_otlp_target(otlp));
+  if (!options.policy.url.empty()) TRY_OK(policy::check_opa(options.policy));
   TRY(const DaemonUser user, find_daemon_user(options.user));
   if (options.launcher.empty()) TRY_OK(find_libexec());
   TRY_OK(check_first_start(listen, options.state_directory));
@@ -184,6 +186,8 @@ Result<> serve(cli::ServeOptions options) {
     log_warn(
         "running as root; make a user for the daemon: useradd --system --no-create-home atoll");
   }
+  // Root may have added them before the daemon's own user had anything here.
+  auto extensions = find_extensions(state.path());
   TRY_OK(become(user));
 
   // Where another unit is the launcher, only drivers over engines need it.
@@ -202,6 +206,7 @@ Result<> serve(cli::ServeOptions options) {
            .most_parked = options.most_parked,
            .engine_directory = state.file("engines"),
            .agent = libexec ? *libexec + "/atoll-agent" : std::string(),
+           .extensions = std::move(extensions),
            .local_users = options.local_users,
            .requests_per_s = static_cast<double>(options.requests_per_s),
            .engine = {.default_ttl = options.default_ttl,
@@ -210,7 +215,11 @@ Result<> serve(cli::ServeOptions options) {
                       .most_sandboxes_per_tenant = options.sandboxes_per_tenant,
                       .most_history = options.most_history,
                       // Commands of weaker drivers are the daemon's own user.
-                      .members_floor = geteuid() == 0 ? Isolation::container : Isolation::process},
+                      .members_floor = geteuid() == 0 ? Isolation::container : Isolation::process,
+                      .profiles = std::move(options.profiles),
+                      .admission = std::move(options.admission),
+                      .routing = std::move(options.routing)},
+           .policy = std::move(options.policy),
            .origins = std::move(options.origins),
            .otlp = std::move(otlp),
            .on_shutdown = [&stop](Ending ending) { stop.ask(ending); }}));

@@ -5,8 +5,11 @@
 //   DIR/admin.key    the first key (0600)
 //   DIR/atoll.sock   the daemon's Unix socket (0600)
 //   DIR/templates/   root file systems for sandboxes, see template/templates.h
+//   DIR/extensions/  drivers that the operator has added, see drivers/extension/grants.h
 //   DIR/run/         the launcher's
-//   DIR/engines/     what containers of docker and podman are shown, made when there are any
+//   DIR/engines/     what containers of docker and podman are shown, and archives of snapshots;
+//   made
+//                    when there are any
 //
 // DIR is 0700; when root makes it 0711, because sandboxes that run as somebody else must reach run/
 // through it. Where other users of the host may use the socket, DIR is 0711 and the socket 0666.

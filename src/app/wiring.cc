@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "api/v1/sandbox_wire.h"
 #include "app/drivers.h"
 #include "base/event.h"
 #include "core/keys.h"
@@ -34,10 +35,21 @@ struct Daemon::Impl {
         keys(*store, system_clock()),
         engine(executor, *store,
                make_drivers(executor, launcher, parts.most_parked,
-                            {.directory = parts.engine_directory, .agent = parts.agent}),
-               metrics, system_clock(), parts.engine),
+                            {.directory = parts.engine_directory, .agent = parts.agent},
+                            parts.extensions),
+               metrics, system_clock(), engine_options()),
         api(engine, keys, metrics, tracer, system_clock(), api_options()),
         server(executor, api) {}
+
+  // Sandboxes may be made ahead here, from templates, too.
+  EngineOptions engine_options() {
+    EngineOptions options = parts.engine;
+    options.pooling = Pooling::on;
+    options.open_template = [this](CreateRequest& request, const std::string& name) {
+      return api::v1::open_template(request, name, templates.get());
+    };
+    return options;
+  }
 
   api::ApiOptions api_options() {
     api::ApiOptions options;
@@ -111,6 +123,9 @@ Result<std::unique_ptr<Daemon>> Daemon::create(asio::any_io_executor executor,
                                                DaemonParts parts) {
   auto store = store::SqliteStore::open(executor, parts.database);
   if (!store) return std::move(store).error().with("opening the store");
+  if (!parts.policy.url.empty()) {
+    TRY(parts.engine.judge, policy::make_opa(executor, system_clock(), parts.policy));
+  }
   TRY(auto templates, Templates::open(executor, {.directory = parts.templates}, system_clock()));
   return std::unique_ptr<Daemon>(new Daemon(std::make_unique<Impl>(
       std::move(executor), launcher, std::move(parts), std::move(*store), std::move(templates))));
@@ -140,6 +155,8 @@ Task<> Daemon::start() {
 Task<> Daemon::stop(Ending ending) {
   Impl& impl = *impl_;
   impl.ready = false;
+  // Or whoever waits for a turn would hold up the end of the calls.
+  impl.engine.close_admission();
   const auto deadline = std::chrono::steady_clock::now() + kDrainPatience;
   if (ending == Ending::leave_sandboxes) {
     auto drained = co_await impl.server.drain(deadline);

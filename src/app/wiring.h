@@ -10,6 +10,8 @@
 #include "app/otlp_transport.h"
 #include "base/task.h"
 #include "core/engine.h"
+#include "drivers/extension/grants.h"
+#include "policy/opa.h"
 
 namespace atl::native {
 class LauncherClient;
@@ -31,9 +33,11 @@ struct DaemonParts {
   size_t most_parked = 0;                           // sandboxes of a kind that are made ahead
   std::string engine_directory = {};                // for drivers over somebody else's engine
   std::string agent = {};                           // atoll-agent; "" = not found
+  std::vector<extension::Grant> extensions = {};    // drivers that live outside of our tree
   bool local_users = false;   // the socket is for everybody on this host (0666)
   double requests_per_s = 0;  // of each key; 0 = no limit
   EngineOptions engine;
+  policy::OpaOptions policy = {};           // the server that is asked before something is made
   std::vector<std::string> origins;         // of web pages that may call
   OtlpTarget otlp = {};                     // where spans go
   std::function<void(Ending)> on_shutdown;  // somebody asks over the API

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,8 @@ std::string_view to_string(Code code);
 int http_status(Code code);
 bool is_retryable(Code code);
 
+struct Refusal;  // base/refusal.h
+
 // "creating sandbox sbx1: mounting /proc: Operation not permitted": context is prepended on the way
 // up.
 class [[nodiscard]] Error {
@@ -45,11 +48,14 @@ class [[nodiscard]] Error {
   const std::string& hint() const { return hint_; }
   // Which stage of a request failed ("route", "create", "exec"); empty when it is not part of one.
   const std::string& stage() const { return stage_; }
+  // What a program can do about a limit that was met; null when it was not that.
+  const std::shared_ptr<const Refusal>& refusal() const { return refusal_; }
 
   Error with(std::string_view context) &&;
   // The innermost hint and stage win: they are set where most is known.
   Error with_hint(std::string_view hint) &&;
   Error at_stage(std::string_view stage) &&;
+  Error with_refusal(std::shared_ptr<const Refusal> refusal) &&;
 
  private:
   Code code_;
@@ -57,6 +63,7 @@ class [[nodiscard]] Error {
   std::string message_;
   std::string hint_;
   std::string stage_;
+  std::shared_ptr<const Refusal> refusal_;
 };
 
 // An Error from errno. Reads errno first, so call it at once: `return os_error("open", path);`

@@ -13,6 +13,8 @@ class FakeClock final : public Clock {
     boot_ += by;
     wall_ += std::chrono::duration_cast<Millis>(by);
   }
+  // Somebody sets the time of day; how long things take is not touched.
+  void set_wall(WallTime to) { wall_ = to; }
 
  private:
   WallTime wall_{std::chrono::seconds(1'700'000'000)};

@@ -21,6 +21,15 @@ std::string random_name(size_t length);
 std::string make_sandbox_id();
 bool is_sandbox_id(std::string_view text);
 
+// "snp" and 20 characters: what is kept of a sandbox.
+std::string make_snapshot_id();
+bool is_snapshot_id(std::string_view text);
+// As for a sandbox.
+Result<> check_snapshot_name(std::string_view name);
+
+// "ses" and 20 characters: somebody's hold on a sandbox.
+std::string make_session_id();
+
 std::string make_request_id();  // "req" and 16 characters
 std::string make_trace_id();    // 32 hex digits, as W3C traceparent has them
 

@@ -8,6 +8,14 @@ namespace atl {
 
 std::string make_sandbox_id() { return "sbx" + random_name(20); }
 
+std::string make_session_id() { return "ses" + random_name(20); }
+
+std::string make_snapshot_id() { return "snp" + random_name(20); }
+
+bool is_snapshot_id(std::string_view text) {
+  return text.starts_with("snp") && is_sandbox_id("sbx" + std::string(text.substr(3)));
+}
+
 std::string make_request_id() { return "req" + random_name(16); }
 
 std::string make_trace_id() {
@@ -27,6 +35,13 @@ Result<> check_sandbox_name(std::string_view name) {
   }
   if (is_sandbox_id(name))
     return Error(Code::invalid_argument, "a name must not look like a sandbox id");
+  return {};
+}
+
+Result<> check_snapshot_name(std::string_view name) {
+  TRY_OK(check_sandbox_name(name));
+  if (is_snapshot_id(name))
+    return Error(Code::invalid_argument, "a name must not look like a snapshot id");
   return {};
 }
 

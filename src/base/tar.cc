@@ -21,8 +21,8 @@ constexpr int64_t kYear9999 = 253'402'300'799;
 struct Field {
   size_t at, length;
 };
-constexpr Field kName{0, 100}, kMode{100, 8}, kSize{124, 12}, kTime{136, 12}, kSum{148, 8},
-    kLink{157, 100}, kMagic{257, 6}, kPrefix{345, 155};
+constexpr Field kName{0, 100}, kMode{100, 8}, kOwner{108, 8}, kGroup{116, 8}, kSize{124, 12},
+    kTime{136, 12}, kSum{148, 8}, kLink{157, 100}, kMagic{257, 6}, kPrefix{345, 155};
 constexpr size_t kType = 156;
 
 Error refused(std::string_view what, std::string_view path = {}) {
@@ -56,6 +56,12 @@ Result<uint64_t> number_of(std::string_view block, Field field) {
   if (!text.empty() && (problem != std::errc() || end != text.data() + text.size()))
     return refused("it has a number that is none");
   return value;
+}
+
+// Archives of others have what they like here, and hardly anybody looks: what is none is root's.
+uint32_t id_of(std::string_view block, Field field) {
+  const auto number = number_of(block, field);
+  return number && *number < UINT32_MAX ? static_cast<uint32_t>(*number) : 0;
 }
 
 bool is_zero(std::string_view block) {
@@ -127,8 +133,8 @@ std::string make_block(std::string_view name, char type, uint64_t size, const Ta
   std::string block(kBlock, '\0');
   put_text(block, kName, name);
   put_octal(block, kMode, entry.mode & 07777);
-  put_octal(block, {108, 8}, 0);
-  put_octal(block, {116, 8}, 0);
+  put_octal(block, kOwner, entry.owner);
+  put_octal(block, kGroup, entry.group);
   put_octal(block, kSize, size < (uint64_t{1} << 33) ? size : 0);
   put_octal(
       block, kTime,
@@ -303,6 +309,8 @@ Result<> TarReader::begin_entry(char type, uint64_t size) {
   TRY(entry.path, clean_path(path));
   TRY(const auto mode, number_of(block_, kMode));
   entry.mode = static_cast<uint32_t>(mode & 0777);
+  entry.owner = id_of(block_, kOwner);
+  entry.group = id_of(block_, kGroup);
   TRY(const auto time, number_of(block_, kTime));
   entry.modified_at = has_time_ ? time_ : static_cast<int64_t>(std::min<uint64_t>(time, kYear9999));
   if (entry.kind == TarKind::file) entry.size = size;

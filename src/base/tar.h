@@ -24,6 +24,8 @@ struct TarEntry {
   uint32_t mode = 0;        // permission bits, without set-user-id and the like
   int64_t modified_at = 0;  // seconds since 1970
   std::string link_target;  // of a hard link, a path like the entry's own
+  uint32_t owner = 0;       // who unpacks decides whether that counts
+  uint32_t group = 0;
 };
 
 // Receives what a reader finds; its errors end the reading.

@@ -65,6 +65,9 @@ constexpr std::string_view kAskForBoxes = "atoll completion boxes 2>/dev/null";
 constexpr std::string_view kAskForDrivers = "atoll drivers -q 2>/dev/null";
 
 constexpr std::string_view kAskForTemplates = "atoll template ls -q 2>/dev/null";
+constexpr std::string_view kAskForSnapshots = "atoll snapshot ls -q 2>/dev/null";
+
+constexpr std::string_view kAskForProfiles = "atoll profile ls -q 2>/dev/null";
 
 template <typename Enum>
 std::string words_of() {
@@ -80,8 +83,17 @@ Offer offer_for(const Flag& flag) {
   if (flag.name == "driver") return {"", kAskForDrivers};
   if (flag.name == "box") return {"", kAskForBoxes};
   if (flag.name == "min-isolation") return {words_of<Isolation>()};
+  if (flag.name == "network") return {words_of<Network>()};
   if (flag.name == "into") return {words_of<State>()};
   if (flag.name == "template") return {"", kAskForTemplates};
+  if (flag.name == "snapshot") return {"", kAskForSnapshots};
+  if (flag.name == "profile") return {"", kAskForProfiles};
+  if (flag.name == "as") return {"", kAskForDrivers};
+  if (flag.name == "placement") return {words_of<Placement>()};
+  if (flag.name == "scope") return {words_of<SessionScope>()};
+  const bool is_end = flag.name == "on-expire" || flag.name == "on-idle" || flag.name == "on-last";
+  if (is_end) return {words_of<OnEnd>()};
+  if (flag.name == "on-failure") return {words_of<OnFailure>()};
   if (flag.name == "role") return {"admin member viewer agent"};
   return {};
 }
@@ -93,6 +105,9 @@ Offer offer_for(const Verb& verb) {
   if (name == "config") return {"check explain show migrate"};
   if (name == "keys") return {"create list revoke"};
   if (name == "template") return {"add ls show rm rollback"};
+  if (name == "snapshot") return {"create ls show rm"};
+  if (name == "session") return {"open ls show renew close"};
+  if (name == "profile") return {"ls show check diff explain"};
   if (name == "doctor") return {"", kAskForDrivers};
   if (takes_sandbox(verb)) return {"", kAskForBoxes};
   return {};
@@ -100,7 +115,8 @@ Offer offer_for(const Verb& verb) {
 
 bool takes_files(const Verb& verb) {
   return verb.grammar.verb == "cp" || verb.grammar.verb == "config" ||
-         verb.grammar.verb == "template" || verb.grammar.tail == Tail::command;
+         verb.grammar.verb == "template" || verb.grammar.verb == "profile" ||
+         verb.grammar.tail == Tail::command;
 }
 
 // Every word may be a sandbox, not only the first.

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/report.h"
 #include "cli/target.h"
+#include "config/kinds.h"
 
 namespace atl::cli {
 namespace {
@@ -22,7 +23,7 @@ constexpr std::string_view kSystemDirectory = "/etc/atoll";
 
 std::vector<Use> uses_of(std::string_view verb) {
   if (verb == "run" || verb == "map") return {Use::sandbox, Use::command, Use::everyone};
-  if (verb == "create") return {Use::sandbox, Use::everyone};
+  if (verb == "create" || verb == "plan") return {Use::sandbox, Use::everyone};
   if (verb == "exec") return {Use::command, Use::everyone};
   if (verb == "serve") return {Use::serve, Use::everyone};
   if (verb == "config" || verb == "completion") return {};
@@ -65,6 +66,9 @@ bool is_overridden(const Entry& entry, const Args& args, const std::vector<Use>&
   const std::string_view flag = entry.key->flag;
   const bool adds_up =
       entry.key->type == config::Type::variables || entry.key->type == config::Type::volumes;
+  // A driver and a run mode both say where.
+  if (flag == "driver" && args.given("run-mode")) return true;
+  if (flag == "run-mode" && args.given("driver")) return true;
   if (flag != "url" && flag != "state") return !adds_up && args.given(flag);
   // Which daemon is meant: target.h has the rule for flags and variables.
   if (entry.from == From::variable || args.given("state") || find_variable("ATOLL_STATE"))
@@ -73,17 +77,28 @@ bool is_overridden(const Entry& entry, const Args& args, const std::vector<Use>&
   return args.given("url") || find_variable("ATOLL_URL").has_value();
 }
 
+// Whatever profile a file chooses that was only found, it takes no isolation away and sends nothing
+// out of the house. A flag is the user's own word.
+void bound_profile(Args& args) {
+  const auto floor = args.find("min-isolation");
+  if (config::level_rank(floor.value_or("none")) < config::level_rank("container"))
+    args.configure("min-isolation", "container");
+  args.configure("placement", "own");
+}
+
 Result<> apply(const Verb& verb, const Configuration& configuration, const std::vector<Use>& uses,
                Args& args) {
   for (const Entry& entry : configuration.effective.entries) {
     if (!has(uses, entry.key->use) || !has_flag(verb.grammar, entry.key->flag)) continue;
-    if (is_overridden(entry, args, uses)) continue;
+    if (is_overridden(entry, args, uses) || configuration.effective.is_outdone(entry)) continue;
     auto flags = config::to_flags(entry);
     if (entry.refused && !flags.empty()) return Error(*entry.refused).with(entry.where);
     for (auto& [flag, value] : flags) args.configure(flag, std::move(value));
+    if (entry.path == "sandbox.profile" && entry.from == From::project) bound_profile(args);
   }
   const Entry* network = configuration.effective.find("sandbox.network");
-  if (has(uses, Use::sandbox) && network != nullptr && args.find("driver") == "local") {
+  if (has(uses, Use::sandbox) && network != nullptr &&
+      (args.find("driver") == "local" || args.find("run-mode") == "local")) {
     return Error(Code::permission_denied,
                  fmt::format("{}: the network is to be cut off, which the driver local cannot do",
                              network->where))
@@ -96,7 +111,8 @@ Result<> apply(const Verb& verb, const Configuration& configuration, const std::
 Result<> check_file(config::Settings& settings, const Args& args, Program& program) {
   TRY_OK(to_result(settings.findings));
   config::check_settings(settings, program.driver_names());
-  if (args.given("driver") || find_variable("ATOLL_DRIVER")) {
+  if (args.given("driver") || args.given("run-mode") || find_variable("ATOLL_DRIVER") ||
+      find_variable("ATOLL_RUN_MODE")) {
     std::erase_if(settings.findings, [](const config::Finding& finding) {
       return finding.problem == config::Problem::not_built;
     });

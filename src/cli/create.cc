@@ -9,6 +9,7 @@
 #include "cli/format.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
+#include "cli/profile_source.h"
 #include "cli/report.h"
 #include "cli/sandbox_flags.h"
 #include "cli/verbs.h"
@@ -29,6 +30,7 @@ Result<int> create(Context& context) {
   asked.request.cwd = context.args.find("workdir");
   asked.request.warm = context.args.find("warm");
   if (context.args.has("explain")) return explain(context, std::move(asked));
+  TRY_OK(check_no_own_profiles(context));
   TRY(const auto client, open_client(context));
   TRY_OK(settle_directories(context, *client, asked));
   TRY(const std::string text, client->post("/v1/sandboxes", json::encode(asked.request)));

@@ -43,6 +43,11 @@ Result<> settle_here(const Context& context, SandboxAsked& asked,
   return add_here(asked.request, choice.access);
 }
 
+Result<> settle_here(const Context& context, SandboxAsked& asked, LocalEngine& engine) {
+  if (!asked.here) return {};
+  return settle_here(context, asked, offers_from(engine.drivers()));
+}
+
 Result<> settle_directories(const Context& context, Client& client, SandboxAsked& asked) {
   if (!asked.here && !asked.request.host_dirs && !asked.request.rootfs) return {};
   if (!client.is_local()) {

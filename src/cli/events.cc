@@ -11,6 +11,7 @@
 #include "cli/format.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
+#include "cli/report.h"
 #include "cli/sandbox_list.h"
 #include "cli/screen.h"
 #include "cli/verbs.h"
@@ -44,6 +45,12 @@ std::string line_of(const json::Value& event) {
     return fmt::format("(some events are missing: {})\n", text("reason"));
   const std::string name = text("name");
   const std::string reason = text("reason");
+  if (text("type").starts_with("driver.")) {
+    const std::string why = reason.empty() ? "" : fmt::format("  ({})", reason);
+    return fmt::format("{}  driver {}  {}{}\n", inked_for(STDOUT_FILENO, text("at"), Ink::dim),
+                       text("driver"), text("type").substr(std::string_view("driver.").size()),
+                       why);
+  }
   const std::string state = text("state");
   std::string line = fmt::format(
       "{}  {}  {:>8} → {}", inked_for(STDOUT_FILENO, text("at"), Ink::dim), text("sandbox"),
@@ -110,15 +117,19 @@ class Follower final {
     return {};
   }
 
+  void say(std::string_view what) const {
+    if (!context_.quiet()) tell(fmt::format("atoll: {}", what));
+  }
+
   Result<std::unique_ptr<Client>> wait_for_daemon() {
-    fmt::print(stderr, "atoll: the daemon has stopped; waiting up to {} s for the next one\n",
-               kPatience.count());
+    say(fmt::format("the daemon has stopped; waiting up to {} s for the next one",
+                    kPatience.count()));
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     do {
       std::this_thread::sleep_for(kBetweenTries);
       auto client = open_client(context_);
       if (client && (*client)->get("/readyz")) {
-        fmt::print(stderr, "atoll: the daemon is back\n");
+        say("the daemon is back");
         return client;
       }
     } while (std::chrono::steady_clock::now() < deadline);

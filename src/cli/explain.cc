@@ -6,6 +6,7 @@
 #include "cli/driver_list.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
+#include "cli/profile_source.h"
 #include "json/encode.h"
 
 namespace atl::cli {
@@ -16,8 +17,8 @@ std::string to_text(std::string_view driver, std::string_view isolation, std::st
 }
 
 Result<int> explain_embedded(Context& context, SandboxAsked asked) {
-  TRY(const auto engine, context.program.open_engine());
-  TRY_OK(settle_here(context, asked, offers_from(engine->drivers())));
+  TRY(const auto engine, open_engine(context));
+  TRY_OK(settle_here(context, asked, *engine));
   TRY(auto request, to_request(std::move(asked.request), api::Seat::local));
   TRY(const Explanation told, engine->explain(std::move(request)));
   std::string out;
@@ -39,6 +40,7 @@ Result<int> explain(Context& context, SandboxAsked asked) {
     TRY_OK(check_that_nobody_was_meant(search));
     return explain_embedded(context, std::move(asked));
   }
+  TRY_OK(check_no_own_profiles(context));
   TRY(const auto client, connect_client(context, *search.found));
   TRY_OK(settle_directories(context, *client, asked));
   TRY(const std::string text, client->post("/v1/sandboxes:explain", json::encode(asked.request)));

@@ -20,6 +20,13 @@ constexpr Words kFields[] = {
     {"labels", "--label"},
     {"ttl_s", "--ttl"},
     {"idle_s", "--idle"},
+    {"keep_s", "--keep"},
+    {"on_expire", "--on-expire"},
+    {"on_idle", "--on-idle"},
+    {"on_failure", "--on-failure"},
+    {"on_last", "--on-last"},
+    {"scope", "--scope"},
+    {"key", "--key"},
     {"resources.cpu", "--cpus"},
     {"resources.memory_mb", "--memory"},
     {"resources.pids", "--pids"},
@@ -28,12 +35,22 @@ constexpr Words kFields[] = {
     {"resources.sharing", "--dedicated"},
     {"rootfs", "--rootfs"},
     {"template", "--template"},
+    {"image", "--image"},
+    {"pull", "--pull"},
+    {"runtime", "--runtime"},
+    {"persistence", "--persistent"},
+    {"network", "--network"},
+    {"snapshot", "--snapshot"},
     {"min_isolation", "--min-isolation"},
+    {"placement", "--placement"},
+    {"profile", "--profile"},
+    {"as", "--as"},
     {"host_dirs", "--volume"},
     {"mounts", "--volume"},
     {"env", "--env"},
     {"cwd", "--workdir"},
     {"user", "--user"},
+    {"queue_timeout_ms", "--queue-timeout"},
     {"timeout_ms", "--timeout"},
     {"cpu_time_ms", "--cpu-time"},
 };
@@ -42,6 +59,11 @@ constexpr Words kFields[] = {
 constexpr Words kUnmistakable[] = {
     {"ttl_s", "--ttl"},
     {"idle_s", "--idle"},
+    {"queue_timeout_ms", "--queue-timeout"},
+    {"keep_s", "--keep"},
+    {"on_expire", "--on-expire"},
+    {"on_idle", "--on-idle"},
+    {"on_failure", "--on-failure"},
     {"timeout_ms", "--timeout"},
     {"cpu_time_ms", "--cpu-time"},
     {"min_isolation", "--min-isolation"},
@@ -54,6 +76,8 @@ constexpr Words kHints[] = {
      "copy the files instead: atoll cp PATH BOX:PATH"},
     {"docs/api.md lists them", "is the daemon older than this program? atoll version tells both"},
     {"list the sandboxes that there are", "atoll ps lists them"},
+    {"destroy some, or ask for less; GET /v1/limits tells what there may be",
+     "remove some with atoll rm, or ask for less; atoll limits tells what there may be"},
 };
 
 constexpr std::string_view kHttpOnly[] = {"/v1/",   "application/",    "Authorization",
@@ -117,7 +141,7 @@ std::string to_hint(std::string_view hint) {
 
 bool is_about_time(const Error& error) {
   if (error.code() != Code::invalid_argument) return false;
-  constexpr std::string_view kTimes[] = {"ttl_s", "idle_s", "timeout_ms", "cpu_time_ms"};
+  constexpr std::string_view kTimes[] = {"ttl_s", "idle_s", "keep_s", "timeout_ms", "cpu_time_ms"};
   return std::ranges::find(kTimes, field_of(without_part(error.message()))) != std::end(kTimes);
 }
 

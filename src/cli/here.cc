@@ -2,10 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/text.h"
 #include "cli/args.h"
+#include "config/run_modes.h"
 #include "json/describe.h"
 
 namespace atl::cli {
@@ -28,6 +30,10 @@ bool may_serve(const DriverOffer& driver, const WireCreate& request) {
   if (!driver.available) return false;
   if (request.min_isolation && driver.isolation < *request.min_isolation) return false;
   if (request.driver) return driver.name == *request.driver;
+  const auto mode = config::find_run_mode(request.run_mode.value_or("auto"));
+  if (mode && !mode->drivers.empty()) {
+    return std::ranges::find(mode->drivers, driver.name) != mode->drivers.end();
+  }
   return driver.isolation > Isolation::none;
 }
 

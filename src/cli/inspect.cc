@@ -7,9 +7,14 @@
 namespace atl::cli {
 namespace {
 
+constexpr Flag kFlags[] = {
+    {"start", 0, "", "how it began, stage by stage; of one that has ended, too, by its id"},
+};
+
 Result<int> inspect(Context& context) {
   TRY(const auto client, open_client(context));
-  TRY(const std::string text, client->get(sandbox_path(context.args.words()[0])));
+  const std::string path = sandbox_path(context.args.words()[0]);
+  TRY(const std::string text, client->get(context.args.has("start") ? path + "/start" : path));
   if (context.json()) {
     TRY_OK(print(text + "\n"));
     return 0;
@@ -23,7 +28,7 @@ Result<int> inspect(Context& context) {
 
 const Verb kInspectVerb{.grammar = {.verb = "inspect",
                                     .usage = "[FLAGS] BOX",
-                                    .flags = {kEverywhereFlags},
+                                    .flags = {kFlags, kEverywhereFlags},
                                     .least_words = 1,
                                     .most_words = 1},
                         .group = kLookGroup,

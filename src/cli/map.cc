@@ -16,6 +16,7 @@
 #include "cli/json_view.h"
 #include "cli/map_inputs.h"
 #include "cli/output_pipe.h"
+#include "cli/profile_source.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/sandbox_flags.h"
@@ -306,14 +307,15 @@ Result<int> map(Context& context) {
   TRY(const TargetSearch search, find_target(args, find_variable));
   if (!search.found) {
     TRY_OK(check_that_nobody_was_meant(search));
-    TRY(const auto engine, context.program.open_engine());
-    TRY_OK(settle_here(context, asked.sandbox, offers_from(engine->drivers())));
+    TRY(const auto engine, open_engine(context));
+    TRY_OK(settle_here(context, asked.sandbox, *engine));
     Teller teller(context, asked.inputs);
     const auto runs = std::make_shared<LocalRuns>(context, asked, teller);
     TRY_OK(engine->run_batch(
         runs, {static_cast<size_t>(asked.jobs), static_cast<int>(asked.retries) + 1, true}));
     return teller.end();
   }
+  TRY_OK(check_no_own_profiles(context));
   TRY(const auto client, connect_client(context, *search.found));
   TRY_OK(settle_directories(context, *client, asked.sandbox));
   Teller teller(context, asked.inputs);

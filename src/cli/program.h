@@ -13,6 +13,8 @@
 #include "base/result.h"
 #include "core/batch.h"
 #include "core/engine.h"
+#include "core/route_plan.h"
+#include "policy/opa.h"
 
 namespace atl::cli {
 
@@ -25,13 +27,17 @@ struct ServeOptions {
   bool local_users = false;     // everybody on this host may use the socket, each as a tenant
   size_t requests_per_s = 500;  // of each key; 0 = no limit
   size_t sandboxes_per_tenant = 10'000;
+  AdmissionOptions admission;
+  policy::OpaOptions policy;         // the server that is asked; without a URL nobody is
   std::vector<std::string> origins;  // of web pages that may call
   std::chrono::seconds default_ttl{3600};
   std::chrono::seconds longest_ttl{7 * 24 * 3600};
   size_t most_sandboxes = 10'000;
-  size_t most_history = 10'000;  // ended sandboxes that the store remembers
-  std::string otlp_url;          // of the collector that spans go to; "" = none
-  std::string otlp_headers;      // as OTEL_EXPORTER_OTLP_HEADERS has them
+  size_t most_history = 10'000;                      // ended sandboxes that the store remembers
+  std::string otlp_url;                              // of the collector that spans go to; "" = none
+  std::string otlp_headers;                          // as OTEL_EXPORTER_OTLP_HEADERS has them
+  std::shared_ptr<const policy::Profiles> profiles;  // null = those that are built in
+  RoutingOptions routing;                            // the strategy and the weights
 };
 
 // What a sandbox changed, and the bytes of files in it.
@@ -69,6 +75,7 @@ class LocalEngine {
 
   virtual std::vector<DriverView> drivers() = 0;
   virtual Result<Explanation> explain(CreateRequest request) = 0;
+  virtual Result<RoutePlan> plan(CreateRequest request, std::string as) = 0;
   // Runs to the end, passing on the signals that people send to stop a program.
   virtual Result<RunResult> run(LocalRun run) = 0;
   virtual Result<> run_batch(std::shared_ptr<BatchRuns> runs, BatchOptions options) = 0;
@@ -80,11 +87,15 @@ class Program {
 
   // Serves until told to stop.
   virtual Result<> serve(ServeOptions options) = 0;
-  virtual Result<std::unique_ptr<LocalEngine>> open_engine() = 0;
+  // With these profiles; null = those that are built in.
+  virtual Result<std::unique_ptr<LocalEngine>> open_engine(
+      std::shared_ptr<const policy::Profiles> profiles) = 0;
   // Where our companions are: atoll-launcher, atoll-agent, atoll-pool, atoll-oci, atoll-attack.
   virtual Result<std::string> find_libexec() = 0;
-  // Of every driver that is built, whether it works on this host or not.
+  // Of every driver that is built or was added, whether it works on this host or not.
   virtual std::vector<std::string> driver_names() = 0;
+  // The state directory that the command line means: extensions are noted there.
+  virtual void use_state(std::string directory) = 0;
 };
 
 }  // namespace atl::cli

@@ -20,14 +20,23 @@ constexpr Flag kFlags[] = {
     {"label", 0, "K=V", "only those with this label; may be repeated"},
 };
 
+// "running", "paused (idle)", "failed (recovering)".
+Cell state_of(const json::Value& sandbox) {
+  const std::string state = single_line(text_at(sandbox, "state"));
+  std::string more = single_line(text_at(sandbox, "health"));
+  const bool is_ill = !more.empty() && more != state;
+  if (!is_ill) more = single_line(text_at(sandbox, "rest"));
+  const Ink ink = is_ill ? Ink::bad : ink_of_state(state);
+  return more.empty() ? Cell(state, ink) : Cell(state + " (" + more + ")", ink);
+}
+
 std::string table_of(const json::Array& sandboxes) {
   Table rows{{"ID", "NAME", "STATE", "DRIVER", "ISOLATION", "AGE", "EXPIRES"}};
   const WallTime now = system_clock().wall();
   for (const json::Value& sandbox : sandboxes) {
     const auto text = [&](std::string_view name) { return single_line(text_at(sandbox, name)); };
     const std::string name = text("name");
-    rows.push_back({text("id"), name.empty() ? "-" : name,
-                    Cell(text("state"), ink_of_state(text("state"))), text("driver"),
+    rows.push_back({text("id"), name.empty() ? "-" : name, state_of(sandbox), text("driver"),
                     text("isolation"), format_since(text("created_at"), now),
                     format_until(text("expires_at"), now)});
   }

@@ -16,6 +16,7 @@
 #include "cli/explain.h"
 #include "cli/json_view.h"
 #include "cli/output_pipe.h"
+#include "cli/profile_source.h"
 #include "cli/raw_terminal.h"
 #include "cli/report.h"
 #include "cli/sandbox_flags.h"
@@ -120,8 +121,8 @@ int end(Context& context, const RunFacts& facts) {
 }
 
 Result<int> run_embedded(Context& context, Asked asked) {
-  TRY(const auto engine, context.program.open_engine());
-  TRY_OK(settle_here(context, asked.sandbox, offers_from(engine->drivers())));
+  TRY(const auto engine, open_engine(context));
+  TRY_OK(settle_here(context, asked.sandbox, *engine));
   TRY_OK(check_apply(asked));
   LocalRun run;
   Result<> applied;
@@ -240,6 +241,7 @@ Result<int> run(Context& context) {
     TRY_OK(check_that_nobody_was_meant(search));
     return run_embedded(context, std::move(asked));
   }
+  TRY_OK(check_no_own_profiles(context));
   TRY(const auto client, connect_client(context, *search.found));
   TRY_OK(settle_directories(context, *client, asked.sandbox));
   TRY_OK(check_apply(asked));

@@ -12,6 +12,7 @@
 #include "cli/flag_words.h"
 #include "core/request_check.h"
 #include "json/describe.h"
+#include "policy/profile.h"
 #include "template/reference.h"
 
 namespace atl::cli {
@@ -20,12 +21,24 @@ namespace {
 constexpr Flag kFlags[] = {
     {"driver", 0, "NAME",
      "the driver; without it, the first that is strong enough (atoll drivers)"},
+    {"run-mode", 0, "MODE",
+     "a named route instead: auto, docker (then native), wasm (then docker, native), a driver"},
+    {"strategy", 0, "HOW",
+     "who is asked first of those that would do: priority, fastest, cheapest, round_robin, "
+     "weighted"},
     {"min-isolation", 0, "LEVEL", "the weakest allowed: none, process, container, sentry, vm"},
-    {"profile", 0, "NAME", "a named recipe of settings"},
+    {"profile", 0, "NAME[@N]", "a recipe of settings (atoll profile ls); none = without one"},
+    {"profiles", 0, "PATH", "a file or directory with profiles of your own, without a daemon"},
+    {"placement", 0, "WHERE", "how far away it may run: host, own (default), third_party"},
     {"name", 0, "NAME", "a name to call it by"},
     {"label", 0, "K=V", "a label; may be repeated"},
     {"ttl", 0, "TIME", "how long the sandbox may live: 30s, 10m, 2h"},
+    {"on-expire", 0, "WHAT", "then it is killed (default), or kept: stop, pause"},
+    {"keep", 0, "TIME", "how long it is kept after that: 24h (default)"},
     {"idle", 0, "TIME", "how long it may live without being used"},
+    {"on-idle", 0, "WHAT", "then it is killed (default), or rests: stop, pause"},
+    {"on-failure", 0, "WHAT", "when it dies it stays failed: fail (default), or recreate"},
+    {"queue-timeout", 0, "TIME", "how long it may wait for its turn with a busy daemon; 0 = not"},
     {"memory", 'm', "SIZE", "at most this much memory: 256m, 1g"},
     {"cpus", 0, "N", "at most this many processors: 0.5, 2"},
     {"pids", 0, "N", "at most this many processes"},
@@ -37,6 +50,12 @@ constexpr Flag kFlags[] = {
     {"here", 0, "MODE", "the current directory as the workspace: cow, ro or rw", "auto"},
     {"rootfs", 0, "DIR", "a directory of the host as the root file system; it is not changed"},
     {"template", 0, "NAME[:TAG]", "a template as the root file system (atoll template ls)"},
+    {"image", 0, "NAME", "an image of the driver's engine as the root file system"},
+    {"pull", 0, "WHEN", "when the engine fetches it: missing (default), never, always"},
+    {"runtime", 0, "NAME", "a runtime of the driver's engine: runsc, kata (atoll drivers)"},
+    {"persistent", 0, "", "keep what is changed in the root file system"},
+    {"network", 0, "WHAT", "none, or bridge with a profile that allows it"},
+    {"snapshot", 0, "NAME", "start from a snapshot, by its id or name (atoll snapshot ls)"},
     {"explain", 0, "", "tell what would be made, and make nothing"},
 };
 
@@ -71,18 +90,6 @@ Result<Enum> parse_enum(std::string_view flag, std::string_view text) {
                                  near.empty() ? "" : " (did you mean " + near + "?)"));
 }
 
-Result<std::map<std::string, std::string>> labels_from(const Args& args) {
-  std::map<std::string, std::string> labels;
-  for (const std::string& label : args.all("label")) {
-    const size_t equals = label.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      return usage_error(fmt::format("--label: '{}' is not of the form K=V", to_printable(label)));
-    }
-    labels[label.substr(0, equals)] = label.substr(equals + 1);
-  }
-  return labels;
-}
-
 // What is wrong whoever would serve it is wrong on the command line.
 Result<> check(const std::optional<std::string>& name, std::map<std::string, std::string> labels,
                Resources resources) {
@@ -105,6 +112,18 @@ Result<std::string> absolute(const std::string& path) {
 
 constinit const std::span<const Flag> kSandboxFlags = kFlags;
 constinit const std::span<const Flag> kResizeFlags = kResize;
+
+Result<std::map<std::string, std::string>> labels_from(const Args& args) {
+  std::map<std::string, std::string> labels;
+  for (const std::string& label : args.all("label")) {
+    const size_t equals = label.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return usage_error(fmt::format("--label: '{}' is not of the form K=V", to_printable(label)));
+    }
+    labels[label.substr(0, equals)] = label.substr(equals + 1);
+  }
+  return labels;
+}
 
 Result<int64_t> parse_mib(std::string_view flag, std::string_view text) {
   // As in a configuration file and a variable.
@@ -178,7 +197,22 @@ Result<SandboxAsked> sandbox_from(const Args& args) {
   SandboxAsked asked;
   WireCreate& request = asked.request;
   request.driver = args.find("driver");
+  request.run_mode = args.find("run-mode");
+  if (args.given("driver") && args.given("run-mode")) {
+    return usage_error("--run-mode: --driver says already where")
+        .with_hint("leave one of them out");
+  }
+  if (const auto text = args.find("strategy")) {
+    TRY(request.strategy, parse_enum<policy::Strategy>("strategy", *text));
+  }
   request.profile = args.find("profile");
+  if (request.profile && *request.profile != policy::kNoProfile) {
+    const auto fine = policy::parse_profile_reference(*request.profile);
+    if (!fine) return usage_error("--profile: " + fine.error().message());
+  }
+  if (const auto text = args.find("placement")) {
+    TRY(request.placement, parse_enum<Placement>("placement", *text));
+  }
   request.name = args.find("name");
   if (const auto text = args.find("min-isolation")) {
     TRY(request.min_isolation, parse_enum<Isolation>("min-isolation", *text));
@@ -188,6 +222,23 @@ Result<SandboxAsked> sandbox_from(const Args& args) {
   }
   if (const auto text = args.find("idle")) {
     TRY(request.idle_s, parse_seconds("idle", *text));
+  }
+  if (const auto text = args.find("queue-timeout")) {
+    const auto time = parse_duration(*text);
+    if (!time) return usage_error("--queue-timeout: " + time.error().message());
+    request.queue_timeout_ms = time->count();
+  }
+  if (const auto text = args.find("keep")) {
+    TRY(request.keep_s, parse_seconds("keep", *text));
+  }
+  if (const auto text = args.find("on-expire")) {
+    TRY(request.on_expire, parse_enum<OnEnd>("on-expire", *text));
+  }
+  if (const auto text = args.find("on-idle")) {
+    TRY(request.on_idle, parse_enum<OnEnd>("on-idle", *text));
+  }
+  if (const auto text = args.find("on-failure")) {
+    TRY(request.on_failure, parse_enum<OnFailure>("on-failure", *text));
   }
   TRY(auto labels, labels_from(args));
   TRY(const auto resources, resources_from(args));
@@ -203,6 +254,16 @@ Result<SandboxAsked> sandbox_from(const Args& args) {
     if (!fine)
       return usage_error("--template: " + fine.error().message()).with_hint(fine.error().hint());
   }
+  request.image = args.find("image");
+  if (const auto text = args.find("pull")) {
+    TRY(request.pull, parse_enum<Pull>("pull", *text));
+  }
+  request.runtime = args.find("runtime");
+  if (args.has("persistent")) request.persistence = Persistence::persistent;
+  if (const auto text = args.find("network")) {
+    TRY(request.network, parse_enum<Network>("network", *text));
+  }
+  request.snapshot = args.find("snapshot");
   for (const std::string& text : args.all("volume")) {
     TRY(auto dir, parse_volume(text));
     if (!request.host_dirs) request.host_dirs.emplace();

@@ -23,6 +23,9 @@ struct SandboxAsked {
 Result<SandboxAsked> sandbox_from(const Args& args);
 Result<Resources> resources_from(const Args& args);
 
+// Of --label.
+Result<std::map<std::string, std::string>> labels_from(const Args& args);
+
 // "SRC[:DST][:ro|rw|cow]", SRC relative to the current directory.
 Result<WireHostDir> parse_volume(std::string_view text);
 // "256m" → 256, rounded up; a number alone counts MiB.

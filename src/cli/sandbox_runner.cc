@@ -27,7 +27,7 @@ Result<std::unique_ptr<SandboxRunner>> SandboxRunner::open(Context& context) {
     return runner;
   }
   TRY_OK(check_that_nobody_was_meant(search));
-  TRY(runner->engine_, context.program.open_engine());
+  TRY(runner->engine_, context.program.open_engine(nullptr));
   runner->where_ = "an engine in this process";
   return runner;
 }

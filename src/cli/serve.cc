@@ -6,9 +6,12 @@
 
 #include "base/text.h"
 #include "base/time_words.h"
+#include "cli/profile_source.h"
 #include "cli/sandbox_flags.h"
+#include "cli/serve_admission.h"
 #include "cli/target.h"
 #include "cli/verbs.h"
+#include "json/describe.h"
 
 namespace atl::cli {
 namespace {
@@ -19,6 +22,7 @@ constexpr std::chrono::seconds kLongestTtl{7 * 24 * 3600};
 constexpr size_t kMostRequests = 1'000'000;
 constexpr size_t kMostSandboxesOfATenant = 10'000;
 constexpr size_t kMostHistory = 1'000'000;
+constexpr int64_t kMostWeight = 10'000;
 
 constexpr Flag kFlags[] = {
     {"listen", 0, "HOST:PORT",
@@ -32,23 +36,18 @@ constexpr Flag kFlags[] = {
     {"cors-origin", 0, "ORIGIN", "web pages from there may call, e.g. https://console.example"},
     {"otlp-endpoint", 0, "URL",
      "the OTLP/HTTP collector that spans go to (OTEL_EXPORTER_OTLP_ENDPOINT); none = nowhere"},
+    {"profiles", 0, "PATH", "a file or a directory with profiles of the operator's own"},
+    {"strategy", 0, "HOW",
+     "which of the drivers that would do is asked first: priority (default), fastest, cheapest, "
+     "round_robin, weighted"},
+    {"driver-weight", 0, "NAME=N",
+     "for weighted: a driver's part, 0 to 10000 (1); may be repeated"},
     {"parked", 0, "N", "most sandboxes of a kind to make before they are asked for (64)"},
     {"default-ttl", 0, "TIME", "how long a sandbox lives whose request says nothing (1h)"},
     {"longest-ttl", 0, "TIME", "the longest that a request may ask for (7d, which is the most)"},
     {"most-sandboxes", 0, "N", "how many may live at a time (10000, which is the most)"},
     {"history", 0, "N", "how many that have ended are remembered, for a week at most (10000)"},
 };
-
-Result<> read_number(const Args& args, std::string_view flag, size_t least, size_t most,
-                     size_t& number) {
-  const auto text = args.find(flag);
-  if (!text) return {};
-  const char* const end = text->data() + text->size();
-  const auto [stop, trouble] = std::from_chars(text->data(), end, number);
-  if (trouble == std::errc() && stop == end && number >= least && number <= most) return {};
-  return usage_error(
-      fmt::format("--{}: '{}' is no number from {} to {}", flag, to_printable(*text), least, most));
-}
 
 Result<std::chrono::seconds> ttl_from(const Args& args, std::string_view flag,
                                       std::chrono::seconds usual) {
@@ -60,6 +59,39 @@ Result<std::chrono::seconds> ttl_from(const Args& args, std::string_view flag,
         fmt::format("--{}: {}", flag,
                     too_long(std::chrono::seconds(seconds), kLongestTtl, "a sandbox may live")));
   return std::chrono::seconds(seconds);
+}
+
+Result<RoutingOptions> routing_from(const Args& args, const std::vector<std::string>& drivers) {
+  RoutingOptions routing;
+  if (const auto text = args.find("strategy")) {
+    const auto strategy = json::find_enum<policy::Strategy>(*text);
+    if (!strategy) {
+      return usage_error(fmt::format(
+          "--strategy: '{}' is none of priority, fastest, cheapest, round_robin, weighted",
+          to_printable(*text)));
+    }
+    routing.strategy = *strategy;
+  }
+  for (const std::string& text : args.all("driver-weight")) {
+    const size_t equals = std::min(text.find('='), text.size());
+    const std::string name = text.substr(0, equals);
+    const std::string number = equals < text.size() ? text.substr(equals + 1) : "";
+    int64_t weight = -1;
+    const char* const end = number.data() + number.size();
+    const auto [stop, trouble] = std::from_chars(number.data(), end, weight);
+    if (trouble != std::errc() || stop != end || weight < 0 || weight > kMostWeight) {
+      return usage_error(fmt::format("--driver-weight: '{}' is not NAME=N with N from 0 to {}",
+                                     to_printable(text), kMostWeight));
+    }
+    if (std::ranges::find(drivers, name) == drivers.end()) {
+      const std::string near = did_you_mean(name, drivers);
+      return usage_error(fmt::format("--driver-weight: no driver is called {}{}",
+                                     to_printable(name),
+                                     near.empty() ? "" : " (did you mean " + near + "?)"));
+    }
+    routing.weights[name] = weight;
+  }
+  return routing;
 }
 
 Result<int> serve(Context& context) {
@@ -76,6 +108,7 @@ Result<int> serve(Context& context) {
                      options.sandboxes_per_tenant));
   options.local_users = args.has("local-users");
   options.origins = args.all("cors-origin");
+  TRY_OK(read_admission(args, options));
   TRY(options.longest_ttl, ttl_from(args, "longest-ttl", options.longest_ttl));
   TRY(options.default_ttl,
       ttl_from(args, "default-ttl", std::min(options.default_ttl, options.longest_ttl)));
@@ -85,6 +118,8 @@ Result<int> serve(Context& context) {
                          .value_or(find_variable("OTEL_EXPORTER_OTLP_ENDPOINT").value_or(""));
   if (options.otlp_url == "none") options.otlp_url.clear();
   options.otlp_headers = find_variable("OTEL_EXPORTER_OTLP_HEADERS").value_or("");
+  TRY(options.routing, routing_from(args, context.program.driver_names()));
+  TRY(options.profiles, load_profiles(args, Asking::for_daemon));
   TRY(options.state_directory, state_directory_from(args, find_variable));
   TRY_OK(context.program.serve(std::move(options)));
   return 0;
@@ -93,7 +128,9 @@ Result<int> serve(Context& context) {
 }  // namespace
 
 const Verb kServeVerb{
-    .grammar = {.verb = "serve", .usage = "[FLAGS]", .flags = {kFlags, kEverywhereFlags}},
+    .grammar = {.verb = "serve",
+                .usage = "[FLAGS]",
+                .flags = {kFlags, kAdmissionFlags, kEverywhereFlags}},
     .group = kDaemonGroup,
     .summary = "Serve the API until told to stop",
     .more =

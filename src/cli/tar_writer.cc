@@ -3,9 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 
 #include <boost/beast/zlib/deflate_stream.hpp>
+
+#include "base/crc32.h"
 
 namespace atl::cli {
 namespace {
@@ -19,23 +20,6 @@ constexpr size_t kMode = 100, kUser = 108, kGroup = 116, kSize = 124, kTime = 13
 
 void put(std::string& header, size_t at, std::string_view text) {
   std::ranges::copy(text, header.begin() + static_cast<ptrdiff_t>(at));
-}
-
-constexpr std::array<uint32_t, 256> make_crc_table() {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t value = i;
-    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0xEDB88320U : 0);
-    table[i] = value;
-  }
-  return table;
-}
-
-uint32_t crc_of(std::string_view bytes) {
-  static constexpr auto kTable = make_crc_table();
-  uint32_t crc = ~0U;
-  for (const char c : bytes) crc = (crc >> 8) ^ kTable[(crc ^ static_cast<uint8_t>(c)) & 0xFF];
-  return ~crc;
 }
 
 void append_little_endian(std::string& out, uint32_t value) {
@@ -90,7 +74,7 @@ Result<std::string> to_gzip(std::string_view bytes) {
   body.resize(parts.total_out);
   std::string out("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
   out += body;
-  append_little_endian(out, crc_of(bytes));
+  append_little_endian(out, crc32_of(bytes));
   append_little_endian(out, static_cast<uint32_t>(bytes.size()));
   return out;
 }

@@ -13,6 +13,7 @@
 #include "cli/output_pipe.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "cli/subverb.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "client/template_upload.h"
@@ -24,12 +25,6 @@ namespace {
 
 constexpr size_t kMostRemoved = 1'000;
 constexpr size_t kShortId = 12;
-
-struct Action {
-  std::string_view name;
-  size_t least, most;  // words behind it
-  Result<int> (*run)(Context& context);
-};
 
 Result<TemplateReference> reference_from(const std::string& text) {
   auto reference = parse_template_reference(text);
@@ -183,30 +178,13 @@ Result<int> roll_back(Context& context) {
   return print_changed(context, text);
 }
 
-constexpr Action kActions[] = {{"add", 2, 2, add},
-                               {"ls", 0, 0, list},
-                               {"show", 1, 1, show},
-                               {"rm", 1, kMostRemoved, remove},
-                               {"rollback", 1, 1, roll_back}};
+constexpr Subverb kSubverbs[] = {{"add", 2, 2, add},
+                                 {"ls", 0, 0, list},
+                                 {"show", 1, 1, show},
+                                 {"rm", 1, kMostRemoved, remove},
+                                 {"rollback", 1, 1, roll_back}};
 
-Result<int> run_template(Context& context) {
-  const auto& words = context.args.words();
-  std::vector<std::string> known;
-  for (const Action& action : kActions) {
-    known.emplace_back(action.name);
-    if (action.name != words[0]) continue;
-    const size_t count = words.size() - 1;
-    if (count >= action.least && count <= action.most) return action.run(context);
-    return usage_error(fmt::format("template {}: {} words are too {}", action.name, count,
-                                   count < action.least ? "few" : "many"),
-                       "template");
-  }
-  const std::string near = did_you_mean(words[0], known);
-  return usage_error("template: '" + to_printable(words[0]) +
-                     "' is none of add, ls, show, rm, rollback")
-      .with_hint(near.empty() ? "see: atoll template --help"
-                              : "did you mean: atoll template " + near);
-}
+Result<int> run_template(Context& context) { return run_subverb(context, "template", kSubverbs); }
 
 }  // namespace
 

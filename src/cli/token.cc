@@ -12,14 +12,16 @@ namespace {
 
 constexpr Flag kFlags[] = {
     {"ttl", 0, "TIME", "how long it is good for: 10m, 8h; at most 24h (1h)"},
+    {"read-only", 0, "", "for viewers: it reads files and output, and changes nothing"},
 };
 
 Result<int> token(Context& context) {
-  std::string body = "{}";
+  int64_t seconds = 3'600;
   if (const auto text = context.args.find("ttl")) {
-    TRY(const int64_t seconds, parse_seconds("ttl", *text));
-    body = fmt::format(R"({{"ttl_s":{}}})", seconds);
+    TRY(seconds, parse_seconds("ttl", *text));
   }
+  const std::string body = fmt::format(R"({{"ttl_s":{}{}}})", seconds,
+                                       context.args.has("read-only") ? R"(,"mode":"read")" : "");
   TRY(const auto client, open_client(context));
   TRY(const std::string text, client->post(sandbox_path(context.args.words()[0], "/token"), body));
   if (context.json()) {

@@ -9,6 +9,7 @@
 #include "cli/configured.h"
 #include "cli/output_pipe.h"
 #include "cli/report.h"
+#include "cli/target.h"
 #include "cli/verbs.h"
 #include "telemetry/log.h"
 
@@ -29,12 +30,14 @@ constexpr Flag kAlone[] = {{"version", 0, "", "the same as the verb"}};
 
 // Group by group.
 constexpr const Verb* kVerbs[] = {
-    &kRunVerb,      &kMapVerb,     &kCreateVerb, &kExecVerb,       &kAttachVerb,  &kStopVerb,
-    &kStartVerb,    &kPauseVerb,   &kResumeVerb, &kResizeVerb,     &kRenewVerb,   &kRmVerb,
-    &kPsVerb,       &kInspectVerb, &kLogsVerb,   &kStatsVerb,      &kTopVerb,     &kEventsVerb,
-    &kTraceVerb,    &kCpVerb,      &kFindVerb,   &kGrepVerb,       &kWatchVerb,   &kDiffVerb,
-    &kTemplateVerb, &kPortVerb,    &kKeysVerb,   &kTokenVerb,      &kServeVerb,   &kDownVerb,
-    &kDriversVerb,  &kDoctorVerb,  &kConfigVerb, &kCompletionVerb, &kVersionVerb,
+    &kRunVerb,        &kMapVerb,     &kCreateVerb,  &kExecVerb,      &kAttachVerb, &kStopVerb,
+    &kStartVerb,      &kPauseVerb,   &kResumeVerb,  &kResizeVerb,    &kRenewVerb,  &kForkVerb,
+    &kSnapshotVerb,   &kResetVerb,   &kSessionVerb, &kRmVerb,        &kPsVerb,     &kInspectVerb,
+    &kLogsVerb,       &kStatsVerb,   &kTopVerb,     &kEventsVerb,    &kTraceVerb,  &kPlanVerb,
+    &kCpVerb,         &kFindVerb,    &kGrepVerb,    &kWatchVerb,     &kDiffVerb,   &kTemplateVerb,
+    &kProfileVerb,    &kPoolVerb,    &kPortVerb,    &kKeysVerb,      &kTokenVerb,  &kLimitsVerb,
+    &kServeVerb,      &kDownVerb,    &kDriversVerb, &kExtensionVerb, &kDoctorVerb, &kConfigVerb,
+    &kCompletionVerb, &kVersionVerb,
 };
 
 // Flags that every verb takes may also stand before the verb; they are then the verb's first.
@@ -152,9 +155,12 @@ int run_command_line(Program& program, std::span<const std::string> arguments) {
   if (verb != &kServeVerb && getenv("ATOLL_LOG") == nullptr)
     telemetry::set_level(telemetry::Level::error);
 
+  // What a file configures may name an extension, and may say where that is noted.
+  if (auto state = state_directory_from(*args, find_variable)) program.use_state(*std::move(state));
   if (const auto configured = configure(*verb, *args, program); !configured) {
     return fail(configured.error(), "", args->has("json"));
   }
+  if (auto state = state_directory_from(*args, find_variable)) program.use_state(*std::move(state));
   Context context{*args, program, ""};
   const auto code = verb->run(context);
   return code ? *code : fail(code.error(), context.request_id, context.json());

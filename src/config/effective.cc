@@ -7,6 +7,7 @@
 #include "base/secret_name.h"
 #include "config/kinds.h"
 #include "config/project_rule.h"
+#include "config/run_modes.h"
 #include "config/value.h"
 #include "json/encode.h"
 
@@ -52,6 +53,35 @@ Entry to_entry(const Setting& setting, const Layer& layer) {
   return entry;
 }
 
+// The least that a sandbox of this driver or run mode can have.
+std::string_view weakest_of(const Entry& entry) {
+  const auto mode = find_run_mode(text_of(entry.value));
+  if (!mode) return "";
+  // A driver is meant alone.
+  return entry.key->type == Type::driver ? find_kind(mode->name)->level : weakest_level(*mode);
+}
+
+// A run mode of a project file that was found must not weaken what the user's own file says.
+void refuse_weaker_mode(Entry& project, const Entry& own) {
+  if (project.refused || level_rank(weakest_of(project)) >= level_rank(weakest_of(own))) return;
+  project.refused =
+      Error(Code::permission_denied,
+            fmt::format("the project file asks for the run mode {}, which may isolate less than {} "
+                        "of {}",
+                        text_of(project.value), text_of(own.value), own.where))
+          .with_hint(fmt::format("say which: --run-mode {}, or --run-mode {}",
+                                 text_of(project.value), text_of(own.value)));
+}
+
+// The same where the user's file names a driver.
+void keep_driver(Effective& effective) {
+  Entry* mode = effective.find("run_mode");
+  const Entry* driver = effective.find("sandbox.driver");
+  if (mode == nullptr || driver == nullptr) return;
+  if (mode->from == From::project && driver->from > From::project)
+    refuse_weaker_mode(*mode, *driver);
+}
+
 class Merger final {
  public:
   explicit Merger(Effective& effective) : effective_(effective) {}
@@ -83,6 +113,7 @@ class Merger final {
 
   // What a project file says must not weaken what the user's own file says.
   static void keep_isolation(Entry& project, const Entry& own) {
+    if (project.key->type == Type::run_mode) refuse_weaker_mode(project, own);
     if (project.key->type == Type::isolation &&
         level_rank(text_of(own.value)) > level_rank(text_of(project.value))) {
       project = own;
@@ -137,6 +168,16 @@ Entry* Effective::find(std::string_view path) {
   return found == entries.end() ? nullptr : &*found;
 }
 
+bool Effective::is_outdone(const Entry& entry) const {
+  if (entry.path == "run_mode") {
+    const Entry* driver = find("sandbox.driver");
+    return driver != nullptr && driver->from <= entry.from;
+  }
+  if (entry.path != "sandbox.driver") return false;
+  const Entry* mode = find("run_mode");
+  return mode != nullptr && mode->from < entry.from;
+}
+
 Effective merge(std::span<const Layer> layers, const Environment& environment) {
   Effective effective;
   add_environment(effective, environment);
@@ -144,6 +185,7 @@ Effective merge(std::span<const Layer> layers, const Environment& environment) {
   for (const Layer& layer : layers) {
     for (const Setting& setting : layer.settings.all) merger.add(to_entry(setting, layer));
   }
+  keep_driver(effective);
   // In the order of the table, whatever the order of the files.
   std::ranges::sort(effective.entries, {},
                     [](const Entry& entry) { return std::pair(entry.key, entry.path); });

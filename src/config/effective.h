@@ -32,6 +32,9 @@ struct Effective {
 
   const Entry* find(std::string_view path) const;
   Entry* find(std::string_view path);
+  // Whether another entry says the same thing more strongly: a driver and a run mode both say
+  // where, and a driver says it more closely.
+  bool is_outdone(const Entry& entry) const;
 };
 
 // `layers` are strongest first, and have no errors.

@@ -1,9 +1,5 @@
 #include "config/keys.h"
 
-#include <algorithm>
-
-#include "config/kinds.h"
-
 namespace atl::config {
 namespace {
 
@@ -26,6 +22,14 @@ constexpr Section kSections[] = {
     {"e2b", "", "sandboxes of E2B"},
 };
 
+// A setting of the daemon that no project file has a say in.
+constexpr Key served(Key key) {
+  key.section = "serve";
+  key.use = Use::serve;
+  key.project = Project::may_not;
+  return key;
+}
+
 constexpr Key kKeys[] = {
     {.section = "",
      .name = "version",
@@ -38,10 +42,12 @@ constexpr Key kKeys[] = {
     {.section = "",
      .name = "run_mode",
      .type = Type::run_mode,
+     .flag = "run-mode",
+     .variable = "ATOLL_RUN_MODE",
      .use = Use::sandbox,
      .project = Project::may_narrow,
-     .help =
-         "which kind of sandbox: a driver's name, or `hybrid_…` for a primary and a secondary one"},
+     .help = "a named route: `auto`, `docker` (then native), `wasm` (then docker, then native), a "
+             "driver's name, or `hybrid_…` for a primary and a secondary one"},
     {.section = "",
      .name = "url",
      .type = Type::text,
@@ -51,6 +57,11 @@ constexpr Key kKeys[] = {
      .project = Project::may_not,
      .usual = "the daemon of `serve.state`",
      .help = "the daemon to talk to"},
+    {.section = "",
+     .name = "profiles",
+     .type = Type::profiles,
+     .use = Use::sandbox,
+     .help = "profiles of your own: a map of them, or the file or directory that has them"},
 
     {.section = "sandbox",
      .name = "driver",
@@ -71,6 +82,25 @@ constexpr Key kKeys[] = {
      .project = Project::may_narrow,
      .help = "the weakest isolation that is allowed",
      .spellings = {{{"isolation_level"}, {"isolation"}}}},
+    {.section = "sandbox",
+     .name = "strategy",
+     .type = Type::strategy,
+     .flag = "strategy",
+     .variable = "ATOLL_STRATEGY",
+     .use = Use::sandbox,
+     .usual = "the daemon's",
+     .help =
+         "which of the drivers that would do is asked first: `priority`, `fastest`, `cheapest`, "
+         "`round_robin`, `weighted`",
+     .spellings = {{{"provider_strategy"}}}},
+    {.section = "sandbox",
+     .name = "profile",
+     .type = Type::text,
+     .flag = "profile",
+     .variable = "ATOLL_PROFILE",
+     .use = Use::sandbox,
+     .usual = "none",
+     .help = "the profile, `NAME[@VERSION]`"},
     {.section = "sandbox",
      .name = "memory",
      .type = Type::size,
@@ -336,6 +366,98 @@ constexpr Key kKeys[] = {
      .most = 10'000,
      .usual = "10000",
      .help = "most sandboxes of a tenant at a time"},
+    served({.name = "tenant_cpus",
+            .type = Type::processors,
+            .flag = "tenant-cpus",
+            .variable = "ATOLL_SERVE_TENANT_CPUS",
+            .most = 1'000'000,
+            .usual = "no limit",
+            .help = "most processors of a tenant's sandboxes together"}),
+    served({.name = "tenant_memory",
+            .type = Type::size,
+            .unit = Unit::mebibytes,
+            .flag = "tenant-memory",
+            .variable = "ATOLL_SERVE_TENANT_MEMORY",
+            .least = 1,
+            .most = kMostMib,
+            .usual = "no limit",
+            .help = "most memory of them together"}),
+    served({.name = "tenant_disk",
+            .type = Type::size,
+            .unit = Unit::mebibytes,
+            .flag = "tenant-disk",
+            .variable = "ATOLL_SERVE_TENANT_DISK",
+            .least = 1,
+            .most = kMostDiskMib,
+            .usual = "no limit",
+            .help = "most disk of them together"}),
+    served({.name = "tenant_creates",
+            .type = Type::count,
+            .flag = "tenant-creates",
+            .variable = "ATOLL_SERVE_TENANT_CREATES",
+            .least = 1,
+            .most = 1'000'000,
+            .usual = "no limit",
+            .help = "most creates and runs of a tenant in a second"}),
+    served({.name = "tenant_at_once",
+            .type = Type::count,
+            .flag = "tenant-at-once",
+            .variable = "ATOLL_SERVE_TENANT_AT_ONCE",
+            .least = 1,
+            .most = 10'000,
+            .usual = "no limit",
+            .help = "creates and runs of a tenant under way at a time; more wait"}),
+    served({.name = "quotas",
+            .type = Type::path,
+            .flag = "quotas",
+            .variable = "ATOLL_SERVE_QUOTAS",
+            .usual = "none",
+            .help = "a file with the same for single tenants, and for this host"}),
+    served({.name = "creations",
+            .type = Type::count,
+            .flag = "creations",
+            .variable = "ATOLL_SERVE_CREATIONS",
+            .most = 10'000,
+            .usual = "256",
+            .help = "sandboxes that are made at a time; more wait; 0 = no limit"}),
+    served({.name = "queue",
+            .type = Type::count,
+            .flag = "queue",
+            .variable = "ATOLL_SERVE_QUEUE",
+            .least = 1,
+            .most = 100'000,
+            .usual = "1000",
+            .help = "how many creates and runs may wait for their turn"}),
+    served({.name = "queue_timeout",
+            .type = Type::time,
+            .unit = Unit::seconds,
+            .flag = "queue-timeout",
+            .variable = "ATOLL_SERVE_QUEUE_TIMEOUT",
+            .most = 300,
+            .usual = "10s",
+            .help = "how long one waits that does not say; 0 = not at all"}),
+    served({.name = "policy_url",
+            .flag = "policy-url",
+            .variable = "ATOLL_SERVE_POLICY_URL",
+            .usual = "nobody is asked",
+            .help = "the decision of an OPA server that is asked before something is made"}),
+    served({.name = "policy_timeout",
+            .type = Type::time,
+            .unit = Unit::seconds,
+            .flag = "policy-timeout",
+            .variable = "ATOLL_SERVE_POLICY_TIMEOUT",
+            .least = 0.001,
+            .most = 10,
+            .usual = "1s",
+            .help = "how long its answer may take"}),
+    served({.name = "policy_cache",
+            .type = Type::time,
+            .unit = Unit::seconds,
+            .flag = "policy-cache",
+            .variable = "ATOLL_SERVE_POLICY_CACHE",
+            .most = 60,
+            .usual = "0",
+            .help = "how long an answer holds for the same question"}),
     {.section = "serve",
      .name = "cors_origins",
      .type = Type::texts,
@@ -410,10 +532,28 @@ constexpr Key kKeys[] = {
      .usual = "10000",
      .help = "how many that have ended are remembered, for a week at most"},
 
+    {.section = "serve",
+     .name = "strategy",
+     .type = Type::strategy,
+     .flag = "strategy",
+     .variable = "ATOLL_SERVE_STRATEGY",
+     .use = Use::serve,
+     .project = Project::may_not,
+     .usual = "priority",
+     .help = "the strategy of requests that name none"},
+    {.section = "serve",
+     .name = "driver_weights",
+     .type = Type::variables,
+     .flag = "driver-weight",
+     .use = Use::serve,
+     .project = Project::may_not,
+     .usual = "1 each",
+     .help = "for the strategy `weighted`: `NAME: weight`, from 0 to 10000"},
+
     {.section = "docker",
      .name = "socket",
      .type = Type::path,
-     .help = "the engine's socket",
+     .help = "the engine's socket; `DOCKER_HOST` names it to the driver",
      .spellings = {{{"socket_path"}}}},
     {.section = "pool",
      .name = "max_size",
@@ -515,59 +655,5 @@ constexpr Key kKeys[] = {
 
 std::span<const Key> all_keys() { return kKeys; }
 std::span<const Section> all_sections() { return kSections; }
-
-const Section* find_section(std::string_view name) {
-  const std::string snake = to_snake_case(name);
-  const auto found = std::ranges::find_if(kSections, [&](const Section& section) {
-    return section.name == snake || (!section.alias.empty() && section.alias == snake);
-  });
-  return found == std::end(kSections) ? nullptr : &*found;
-}
-
-Match find_key(std::string_view section, std::string_view spelled) {
-  const std::string snake = to_snake_case(spelled);
-  const bool in_defaults = section == "defaults";
-  const std::string_view owner = in_defaults ? "sandbox" : section;
-  for (const Key& key : kKeys) {
-    if (key.section != owner) continue;
-    if (key.name == snake) {
-      const bool in_ms = in_defaults && key.name == "timeout";
-      return {&key, in_ms ? Unit::milliseconds : key.unit};
-    }
-    for (const Spelling& spelling : key.spellings) {
-      if (!spelling.name.empty() && spelling.name == snake) {
-        return {&key, spelling.unit == Unit::usual ? key.unit : spelling.unit};
-      }
-    }
-  }
-  return {};
-}
-
-const Key* key_at(std::string_view path) {
-  const auto found =
-      std::ranges::find_if(kKeys, [&](const Key& key) { return path_of(key) == path; });
-  return found == std::end(kKeys) ? nullptr : &*found;
-}
-
-std::string path_of(const Key& key) {
-  return key.section.empty() ? std::string(key.name)
-                             : std::string(key.section) + "." + std::string(key.name);
-}
-
-std::vector<std::string> names_in(std::string_view section) {
-  std::vector<std::string> names;
-  if (section.empty()) {
-    for (const Section& known : kSections) names.emplace_back(known.name);
-  }
-  const std::string_view owner = section == "defaults" ? "sandbox" : section;
-  for (const Key& key : kKeys) {
-    if (key.section != owner) continue;
-    names.emplace_back(key.name);
-    for (const Spelling& spelling : key.spellings) {
-      if (!spelling.name.empty()) names.emplace_back(spelling.name);
-    }
-  }
-  return names;
-}
 
 }  // namespace atl::config

@@ -30,6 +30,8 @@ enum class Type : uint8_t {
   here,        // auto, cow, ro, rw
   driver,      // a kind of sandbox
   run_mode,
+  strategy,  // how the router orders drivers
+  profiles,  // a path, or a map of them that the policy layer reads
 };
 
 // What a number without a unit counts.

@@ -8,6 +8,7 @@
 #include "base/secret_name.h"
 #include "base/text.h"
 #include "config/kinds.h"
+#include "config/run_modes.h"
 #include "config/value.h"
 #include "json/yaml.h"
 
@@ -101,7 +102,9 @@ class Reader final {
                  "leave one of them out");
     }
     json::Value expanded = value;
-    if (!expand_all(expanded, setting, line)) return;
+    // Profiles are read once more, as they are, by whoever knows them.
+    const bool is_kept = match.key->type == Type::profiles && value.is_object();
+    if (!is_kept && !expand_all(expanded, setting, line)) return;
     auto canonical = to_canonical(*match.key, match.unit, expanded);
     if (!canonical) {
       const auto problem =
@@ -194,11 +197,12 @@ Finding to_finding(const Error& error, std::string_view file) {
   return finding;
 }
 
-// A run mode says which driver, where no driver is named.
+// A run mode of one driver says which, where none is named.
 void derive_driver(Settings& settings) {
   const Setting* mode = settings.find("run_mode");
   if (mode == nullptr || settings.find("sandbox.driver") != nullptr) return;
-  if (is_hybrid(view(mode->value.get_string()))) return;
+  const auto route = find_run_mode(view(mode->value.get_string()));
+  if (!route || route->drivers.size() != 1) return;
   Setting driver = *mode;
   driver.path = "sandbox.driver";
   driver.key = key_at("sandbox.driver");

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "config/kinds.h"
+#include "config/run_modes.h"
 #include "config/settings.h"
 #include "config/value.h"
 
@@ -67,8 +68,9 @@ class Checker final {
             "a hybrid needs sandbox.primary and sandbox.secondary, each with its type");
       }
       add(*mode, Severity::error, Problem::not_built,
-          fmt::format("the run mode {} is not built yet: a route has one driver", text_of(*mode)),
-          "name one driver: run_mode: native");
+          fmt::format("the run mode {} is not built yet: work is not divided between two drivers",
+                      text_of(*mode)),
+          "name one way: run_mode: docker, or native");
     } else if (const Setting* stray = primary != nullptr ? primary : secondary) {
       add(*stray, Severity::error, Problem::bad_value,
           "a primary and a secondary sandbox belong to a hybrid run mode",
@@ -77,7 +79,7 @@ class Checker final {
     for (const Setting* part : {primary, secondary}) {
       if (part != nullptr) refuse_unbuilt(*part, text_of(*part));
     }
-    if (driver == nullptr) return;
+    if (driver == nullptr) return check_mode(mode);
     const bool derived = mode != nullptr && driver->spelled == mode->spelled;
     if (mode != nullptr && !derived && !agree(text_of(*mode), text_of(*driver))) {
       add(*driver, Severity::error, Problem::bad_value,
@@ -89,7 +91,32 @@ class Checker final {
     refuse_unbuilt(in_browser ? *mode : *driver, in_browser ? "browser" : text_of(*driver));
   }
 
+  // A route of several drivers is one as long as one of them is there.
+  void check_mode(const Setting* setting) {
+    const auto mode = setting == nullptr ? std::nullopt : find_run_mode(text_of(*setting));
+    if (!mode || mode->drivers.empty()) return;
+    std::string there;
+    for (const std::string& driver : mode->drivers) {
+      if (is_built(driver)) there += (there.empty() ? "" : ", ") + driver;
+    }
+    if (there.empty()) return refuse_unbuilt(*setting, mode->name);
+    if (!is_built(mode->name)) {
+      add(*setting, Severity::warning, Problem::not_built,
+          fmt::format("the driver {} is not built yet, so its sandboxes are made by {}", mode->name,
+                      there),
+          "say what they must at least have: min_isolation");
+    }
+    const Setting* floor = settings_.find("sandbox.min_isolation");
+    const std::string_view best = strongest_level(*mode);
+    if (floor != nullptr && level_rank(best) < level_rank(text_of(*floor))) {
+      add(*floor, Severity::error, Problem::bad_value,
+          fmt::format("the run mode {} offers at most {}, {} is asked", mode->name, best,
+                      text_of(*floor)));
+    }
+  }
+
   static bool agree(std::string_view mode, std::string_view driver) {
+    if (mode == "auto") return true;
     return mode == driver || is_hybrid(mode) || (mode == "browser" && driver == "wasm");
   }
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/time_words.h"
 #include "config/kinds.h"
+#include "config/run_modes.h"
 #include "json/path.h"
 
 namespace atl::config {
@@ -293,7 +294,8 @@ Result<json::Value> to_network(const json::Value& written) {
   TRY(const std::string word, to_word(*mode));
   if (word == "none" || word == "deny" || word == "off") return text_value("none");
   return Error(Code::unsupported, "the network mode " + json::quote(word) + " is not built yet")
-      .with_hint("sandboxes have no network; leave it out, or write none");
+      .with_hint(word == "bridge" ? "it takes a profile that allows it: network: bridge"
+                                  : "sandboxes have no network; leave it out, or write none");
 }
 
 Result<json::Value> to_driver(const json::Value& written) {
@@ -311,6 +313,7 @@ Result<json::Value> to_run_mode(const json::Value& written) {
     TRY_OK(check_plain(snake));
     return text_value(snake);
   }
+  if (const auto mode = find_run_mode(word)) return text_value(mode->name);
   return to_driver(written);
 }
 
@@ -346,6 +349,12 @@ Result<json::Value> to_canonical(const Key& key, Unit unit, const json::Value& w
       return to_driver(written);
     case Type::run_mode:
       return to_run_mode(written);
+    case Type::strategy:
+      return to_choice(written, {"priority", "fastest", "cheapest", "round_robin", "weighted"},
+                       "strategy");
+    case Type::profiles:
+      if (written.is_object()) return written;
+      return to_text_value(written);
     case Type::text:
     case Type::path:
     case Type::secret:

@@ -106,7 +106,7 @@ Result<> AgentDoor::open() { return core_->open(); }
 
 void AgentDoor::close() { core_->close(); }
 
-Task<AgentCall> AgentDoor::await_call(pid_t agent) { return await_call_on(core_, agent); }
+Task<AgentCall> AgentDoor::await_call() { return await_call_on(core_, agent_); }
 
 Task<AgentCall> AgentDoor::await_call_on(std::shared_ptr<Core> core, pid_t agent) {
   CO_TRY_OK(core->open());
@@ -137,7 +137,8 @@ Task<AgentCall> AgentDoor::await_call_on(std::shared_ptr<Core> core, pid_t agent
     if (!got || *got != 1) continue;  // it calls again
     core->close();
     visitor.stream->set_deadline(std::nullopt);
-    co_return AgentCall{std::move(visitor.stream), greeting == native::kCallNew};
+    co_return AgentCall{.stream = std::move(visitor.stream),
+                        .is_new = greeting == native::kCallNew};
   }
 }
 

@@ -14,16 +14,11 @@
 
 #include "base/fd.h"
 #include "base/task.h"
-#include "net/byte_stream.h"
+#include "container/agent_way.h"
 
 namespace atl::container {
 
-struct AgentCall {
-  net::StreamPtr stream;
-  bool is_new = false;  // it waits for its configuration
-};
-
-class AgentDoor final {
+class AgentDoor final : public AgentWay {
  public:
   // Makes directory `name` below `parent`, which is ours alone. Code::already_exists when it is
   // there.
@@ -32,17 +27,17 @@ class AgentDoor final {
   // Takes up the directory of an earlier daemon; made again if it has gone.
   static Result<std::unique_ptr<AgentDoor>> take_up(asio::any_io_executor executor,
                                                     std::string parent, const std::string& name);
-  ~AgentDoor();
+  ~AgentDoor() override;
 
   // On the host; what the container is shown.
   const std::string& path() const;
 
   // The socket is there from now on, until await_call() returns or close().
-  Result<> open();
-  // The call of process `agent`; opens if need be. Code::deadline_exceeded when it does not come.
-  Task<AgentCall> await_call(pid_t agent);
-  // Whoever waits gets Code::cancelled.
-  void close();
+  Result<> open() override;
+  void expect(pid_t agent) override { agent_ = agent; }
+  // Its call; opens if need be.
+  Task<AgentCall> await_call() override;
+  void close() override;
   // Directory and all. Missing is fine.
   static Result<> remove(const std::string& parent, const std::string& name);
 
@@ -52,6 +47,7 @@ class AgentDoor final {
   static Task<AgentCall> await_call_on(std::shared_ptr<Core> core, pid_t agent);
 
   std::shared_ptr<Core> core_;
+  pid_t agent_ = 0;
 };
 
 }  // namespace atl::container

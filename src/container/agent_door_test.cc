@@ -31,6 +31,11 @@ class AgentDoorTest : public testing::Test {
     return socket;
   }
 
+  static Task<AgentCall> await(AgentDoor& door, pid_t agent) {
+    door.expect(agent);
+    return door.await_call();
+  }
+
   bool has_socket() const { return access((parent_ + "/box/agent.sock").c_str(), F_OK) == 0; }
 
   asio::io_context loop_;
@@ -43,7 +48,7 @@ TEST_F(AgentDoorTest, HearsTheAgentAndClosesBehindIt) {
   const auto caller = knock({&native::kCallNew, 1});
   ASSERT_TRUE(caller.has_value());
 
-  const auto call = run_task(loop_, door->await_call(getpid()));
+  const auto call = run_task(loop_, await(*door, getpid()));
 
   ASSERT_TRUE(call.has_value()) << call.error().message();
   EXPECT_TRUE(call->is_new);
@@ -61,7 +66,7 @@ TEST_F(AgentDoorTest, SendsStrangersAwayAndGivesUpOnTooMany) {
   }
 
   // We are not process 1 of the host.
-  const auto call = run_task(loop_, door->await_call(1));
+  const auto call = run_task(loop_, await(*door, 1));
 
   ASSERT_FALSE(call.has_value());
   EXPECT_EQ(call.error().code(), Code::unavailable);

@@ -1,27 +1,49 @@
 #include "container/container_sandbox.h"
 
+#include "container/agent_door.h"
 #include "container/container_spec.h"
 #include "native/plan.h"
+#include "os/file.h"
 
 namespace atl::container {
+namespace {
+
+constexpr size_t kLargestAgent = 64 << 20;
+
+}  // namespace
+
+Task<> Fleet::copy_agent(std::string container) {
+  if (!agent_on_engine().empty()) co_return Result<>();
+  CO_TRY(const auto program, os::read_file(AT_FDCWD, agent, kLargestAgent));
+  auto put = co_await client.put_archive(std::move(container), std::string(kOursInside),
+                                         agent_archive(program));
+  if (!put) co_return std::move(put).error().with("copying the agent");
+  co_return Result<>();
+}
 
 // The way to one agent.
 struct ContainerSandbox::Line {
   std::shared_ptr<Fleet> fleet;
   std::string id;
-  std::unique_ptr<AgentDoor> door;
-  pid_t agent = 0;
-  std::string first_words;
+  std::unique_ptr<AgentWay> way;
+  std::optional<FirstWords> words;
+  std::optional<Micros> clock_ahead;  // known once it was spoken to
 };
 
 ContainerSandbox::ContainerSandbox(std::shared_ptr<Fleet> fleet, std::string id,
-                                   std::unique_ptr<AgentDoor> door, pid_t agent,
-                                   std::string first_words)
-    : line_(std::make_shared<Line>(std::move(fleet), std::move(id), std::move(door), agent,
-                                   std::move(first_words))),
-      guest_(line_->fleet->executor, [line = line_] { return open_stream(line); }) {}
+                                   std::unique_ptr<AgentWay> way, std::optional<FirstWords> words)
+    : line_(std::make_shared<Line>(std::move(fleet), std::move(id), std::move(way),
+                                   std::move(words), std::nullopt)),
+      guest_(line_->fleet->executor, [line = line_] { return open_stream(line); }) {
+  line_->fleet->guests[line_->id] = &guest_;
+}
 
-ContainerSandbox::~ContainerSandbox() { line_->door->close(); }
+ContainerSandbox::~ContainerSandbox() {
+  const auto found = line_->fleet->guests.find(line_->id);
+  if (found != line_->fleet->guests.end() && found->second == &guest_)
+    line_->fleet->guests.erase(found);
+  line_->way->close();
+}
 
 const std::string& ContainerSandbox::id() const { return line_->id; }
 
@@ -30,13 +52,16 @@ bool ContainerSandbox::is_running() const { return line_->fleet->live.contains(l
 Task<net::StreamPtr> ContainerSandbox::open_stream(std::shared_ptr<Line> line) {
   if (!line->fleet->live.contains(line->id))
     co_return Error(Code::unavailable, "sandbox " + line->id + " has ended");
-  CO_TRY(auto call, co_await line->door->await_call(line->agent));
-  const std::string words = std::exchange(line->first_words, {});
-  if (call.is_new && words.empty()) {
+  CO_TRY(auto call, co_await line->way->await_call());
+  line->clock_ahead = call.clock_ahead;
+  const auto words = std::exchange(line->words, std::nullopt);
+  if (!call.is_new) co_return std::move(call.stream);
+  if (!words) {
     co_return Error(Code::not_found, "sandbox " + line->id + " was not made completely")
         .with_hint("Atoll was interrupted while it made it: make it anew");
   }
-  if (call.is_new) CO_TRY_OK(co_await call.stream->write_all(words));
+  CO_TRY(const auto told, words->encoded(call.clock_ahead));
+  CO_TRY_OK(co_await call.stream->write_all(told));
   co_return std::move(call.stream);
 }
 
@@ -65,7 +90,9 @@ Task<> ContainerSandbox::resize(Resources resources) {
 }
 
 Task<> ContainerSandbox::renew(Micros expires_at) {
-  CO_TRY_OK(co_await guest_.renew(expires_at));
+  if (!line_->clock_ahead) CO_TRY_OK(co_await guest_.greet());
+  const Micros their_moment = on_clock(expires_at, line_->clock_ahead.value_or(Micros(0)));
+  CO_TRY_OK(co_await guest_.renew(their_moment));
   if (is_running()) line_->fleet->live[line_->id] = expires_at;
   co_return Result<>();
 }
@@ -74,7 +101,7 @@ Task<> ContainerSandbox::destroy() {
   const auto line = line_;
   line->fleet->live.erase(line->id);
   auto removed = co_await remove_container(line->fleet, line->id);
-  line->door->close();
+  line->way->close();
   guest_.close();
   co_return removed;
 }

@@ -6,11 +6,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/event.h"
-#include "container/agent_door.h"
+#include "container/agent_way.h"
 #include "container/engine_client.h"
+#include "container/engine_images.h"
+#include "container/first_words.h"
 #include "driver/driver.h"
 #include "guest/agent_guest.h"
 
@@ -18,18 +21,33 @@ namespace atl::container {
 
 // What a driver and its handles share. Coroutines hold it, so that it outlives both.
 struct Fleet {
-  Fleet(const asio::any_io_executor& where, const Dialect& spoken, std::string socket)
+  Fleet(const asio::any_io_executor& where, const Dialect& spoken, EngineAddress address)
       : executor(where),
         dialect(spoken),
-        client(where, spoken, std::move(socket)),
+        client(where, spoken, std::move(address)),
+        images(client.line()),
         closing(where) {}
 
   asio::any_io_executor executor;
   const Dialect& dialect;
   EngineClient client;
-  std::string directory;  // where doors are made
+  EngineImages images;
+  // The agent's program where the engine can see it; "" = it cannot.
+  std::string agent_on_engine() const { return client.line().address().is_local() ? agent : ""; }
+  // Into a container that has been made and not started, where it is not seen.
+  Task<> copy_agent(std::string container);
+
+  std::string directory;  // what is kept of each sandbox here: its door, or its token
+  std::string instance;   // whose the containers are
+  std::string agent;      // the program, here
   // Which sandboxes live, and when their time is up (zero = never, or not known).
   std::map<std::string, Micros> live;
+  // Which container of its name each of them is: one that is reset has another.
+  std::map<std::string, uint64_t> births;
+  uint64_t last_birth = 0;
+  // The handles of live ones: whoever waits for an agent that has ended need not wait until the
+  // engine has noticed that its relay has ended, too.
+  std::map<std::string, guest::AgentGuest*> guests;
   // For an end that nobody has asked for; empty once the driver is gone.
   std::function<void(std::string id, EndedBy why)> tell;
   Event closing;  // the driver is gone
@@ -37,10 +55,9 @@ struct Fleet {
 
 class ContainerSandbox final : public Sandbox {
  public:
-  // `agent` is the container's first process; `first_words` is what a new agent is told, "" for one
-  // that has been told already.
-  ContainerSandbox(std::shared_ptr<Fleet> fleet, std::string id, std::unique_ptr<AgentDoor> door,
-                   pid_t agent, std::string first_words);
+  // `words` is what a new agent is told; none for one that has been told already.
+  ContainerSandbox(std::shared_ptr<Fleet> fleet, std::string id, std::unique_ptr<AgentWay> way,
+                   std::optional<FirstWords> words);
   ~ContainerSandbox() override;
 
   const std::string& id() const override;
@@ -65,7 +82,7 @@ class ContainerSandbox final : public Sandbox {
   guest::AgentGuest guest_;
 };
 
-// Container and door; one that is not there is gone.
+// Container and what is kept of it here; one that is not there is gone.
 Task<> remove_container(std::shared_ptr<Fleet> fleet, std::string id);
 
 }  // namespace atl::container

@@ -1,8 +1,5 @@
-// EngineClient: the calls of the Docker Engine API that sandboxes need, over a Unix socket.
-//
-// Every call has a deadline. Errors say what is wrong with the engine and what helps: it is not
-// there, may not be used by this user, does not answer, broke off. Code::unavailable means that
-// nobody knows whether the call came about. Lives on the core loop.
+// EngineClient: the calls of the Docker Engine API that containers need. What goes wrong on the way
+// is told by EngineLine. Lives on the core loop.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +9,8 @@
 #include <vector>
 
 #include "base/task.h"
-#include "container/dialect.h"
-#include "json/value.h"
-#include "net/http_client.h"
+#include "container/engine_line.h"
+#include "container/frame_stream.h"
 
 namespace atl::container {
 
@@ -26,33 +22,59 @@ struct ContainerState {
   // The limits that hold, which are not always those that were asked for.
   int64_t memory_bytes = 0;
   int64_t pids = 0;
+  std::string runtime;
+  std::string transport;                                 // label, as below
   std::string instance, driver, sandbox_id, generation;  // labels; "" = none
+};
+
+struct LabelledContainer {
+  std::string id;  // the engine's
+  std::string instance;
+};
+
+// What an engine tells of itself.
+struct EngineFacts {
+  struct Runtime {
+    std::string name;
+    std::string definition;  // another one under the same name has another
+  };
+  std::vector<Runtime> runtimes;  // those that containers can have
+  std::string default_runtime;
+  std::string architecture;  // as its kernel calls it: "x86_64"
 };
 
 class EngineClient final {
  public:
-  // `socket` is a path.
-  EngineClient(asio::any_io_executor executor, const Dialect& dialect, std::string socket);
+  EngineClient(asio::any_io_executor executor, const Dialect& dialect, EngineAddress address);
 
-  const std::string& socket() const { return socket_; }
+  EngineLine& line() { return line_; }
+  const EngineLine& line() const { return line_; }
 
-  // Whether it answers, and which version of the API both speak. Code::unsupported when it is too
-  // old.
-  Task<> greet();
-  // The paths that an image declares as volumes. Code::not_found when the engine does not have it.
-  Task<std::vector<std::string>> image_volumes(std::string image);
   // Code::already_exists when the name is taken.
   Task<> create(std::string name, std::string body);
+  // Unpacks a tar archive in a directory of a container that has not been started, and that can be
+  // written to.
+  Task<> put_archive(std::string name, std::string directory, std::string archive);
   Task<> start(std::string name);
   // Code::not_found when there is none.
   Task<ContainerState> inspect(std::string name);
+  Task<EngineFacts> facts();
+  // Starts a program in a running container: its stdin and stdout.
+  Task<std::unique_ptr<FrameStream>> start_inside(std::string name, std::vector<std::string> argv);
+  // What a container's first process says; asked for before it is started, nothing is lost.
+  Task<std::unique_ptr<FrameStream>> listen_to(std::string name);
   Task<> pause(std::string name);
   Task<> resume(std::string name);
   Task<> update(std::string name, std::string body);
   // Ends it if need be, and returns once it is gone; one that is not there is.
   Task<> remove(std::string name);
+  // The same for all that bear these labels: an engine that died while it removed one may have
+  // taken its name away already.
+  Task<> remove_labelled(std::vector<std::string> labels);
   // The sandbox ids of all containers that bear these labels ("name=value").
   Task<std::vector<std::string>> list(std::vector<std::string> labels);
+  // Whose each is that bears these labels.
+  Task<std::vector<LabelledContainer>> list_owners(std::vector<std::string> labels);
   // Until it has ended: its exit code. Has no deadline but close().
   Task<int64_t> wait(std::string name);
 
@@ -60,22 +82,11 @@ class EngineClient final {
   void close();
 
  private:
-  enum class Pace : uint8_t { quick, slow };
-
-  Task<net::Response> send(net::Method method, std::string path, std::string body, Pace pace);
-  Task<net::Response> send_versioned(net::Method method, std::string path, std::string body,
-                                     Pace pace);
-  // The body as JSON, or the error that an answer tells.
-  Task<json::Value> ask(net::Method method, std::string path, std::string body, Pace pace);
-  Error transport_error(const Error& error, Pace pace) const;
-  Error told_error(const net::Response& response) const;
+  Task<json::Array> find_labelled(std::vector<std::string> labels);
+  Task<std::unique_ptr<FrameStream>> leave_http(std::string path, std::string body);
 
   asio::any_io_executor executor_;
-  const Dialect& dialect_;
-  std::string socket_;
-  net::Endpoint endpoint_;
-  net::HttpClient http_;
-  std::string version_;  // "/v1.41"; "" = not greeted yet
+  EngineLine line_;
   // Those under way, to be ended by close(); shared with them.
   struct Waits;
   std::shared_ptr<Waits> waits_;

@@ -14,6 +14,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/run_task.h"
+#include "container/engine_images.h"
 
 namespace atl::container {
 namespace {
@@ -73,9 +74,9 @@ TEST(EngineClient, RefusesAnEngineThatIsTooOld) {
   asio::io_context loop;
   for (const char* version : {"1.40", "2.0", "", "1.x"}) {
     ScriptedEngine engine({ping(version)});
-    EngineClient client(loop.get_executor(), kDocker, engine.path());
+    EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));
 
-    const auto greeted = run_task(loop, client.greet());
+    const auto greeted = run_task(loop, client.line().greet());
 
     ASSERT_FALSE(greeted.has_value()) << version;
     EXPECT_EQ(greeted.error().code(), Code::unsupported);
@@ -85,9 +86,9 @@ TEST(EngineClient, RefusesAnEngineThatIsTooOld) {
 
 TEST(EngineClient, SaysThatNobodyIsThere) {
   asio::io_context loop;
-  EngineClient client(loop.get_executor(), kDocker, "/nonexistent/docker.sock");
+  EngineClient client(loop.get_executor(), kDocker, engine_at_socket("/nonexistent/docker.sock"));
 
-  const auto greeted = run_task(loop, client.greet());
+  const auto greeted = run_task(loop, client.line().greet());
 
   ASSERT_FALSE(greeted.has_value());
   EXPECT_EQ(greeted.error().code(), Code::unavailable);
@@ -99,7 +100,7 @@ TEST(EngineClient, SaysThatNobodyIsThere) {
 TEST(EngineClient, SaysThatAnAnswerWasLost) {
   asio::io_context loop;
   ScriptedEngine engine({ping("1.41"), "HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{"});
-  EngineClient client(loop.get_executor(), kDocker, engine.path());
+  EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));
 
   const auto created = run_task(loop, client.create("atoll-x", "{}"));
 
@@ -115,7 +116,7 @@ TEST(EngineClient, UnderstandsATakenNameFromBoth) {
     ScriptedEngine engine(
         {ping("1.41"),
          answer(status, R"({"message":"the container name is already in use by x"})")});
-    EngineClient client(loop.get_executor(), kPodman, engine.path());
+    EngineClient client(loop.get_executor(), kPodman, engine_at_socket(engine.path()));
 
     EXPECT_EQ(run_task(loop, client.create("atoll-x", "{}")).error().code(), Code::already_exists);
   }
@@ -124,7 +125,7 @@ TEST(EngineClient, UnderstandsATakenNameFromBoth) {
 TEST(EngineClient, DoesNotBelieveNonsense) {
   asio::io_context loop;
   ScriptedEngine engine({ping("1.41"), answer(200, "<html>")});
-  EngineClient client(loop.get_executor(), kDocker, engine.path());
+  EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));
 
   EXPECT_EQ(run_task(loop, client.inspect("atoll-x")).error().code(), Code::internal);
 }
@@ -134,12 +135,12 @@ TEST(EngineClient, RefusesVolumesThatItCannotCover) {
   for (const char* path : {"/", "relative", "/a/../b", "/a,size=1", "/a:b"}) {
     ScriptedEngine engine({ping("1.41"), answer(200, R"({"Config":{"Volumes":{")" +
                                                          std::string(path) + R"(":{}}}})")});
-    EngineClient client(loop.get_executor(), kDocker, engine.path());
+    EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));
 
-    const auto volumes = run_task(loop, client.image_volumes("debian:stable-slim"));
+    const auto found = run_task(loop, EngineImages(client.line()).inspect("debian:stable-slim"));
 
-    ASSERT_FALSE(volumes.has_value()) << path;
-    EXPECT_EQ(volumes.error().code(), Code::unsupported);
+    ASSERT_FALSE(found.has_value()) << path;
+    EXPECT_EQ(found.error().code(), Code::unsupported);
   }
 }
 
@@ -149,7 +150,7 @@ TEST(EngineClient, RemovesUntilItIsGone) {
   ScriptedEngine engine({ping("1.45"), answer(409, R"({"message":"removal is in progress"})"),
                          answer(204, ""), answer(200, R"({"State":{"Running":false}})"),
                          answer(404, R"({"message":"No such container"})")});
-  EngineClient client(loop.get_executor(), kDocker, engine.path());
+  EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));
 
   const auto removed = run_task(loop, client.remove("atoll-x"));
 
@@ -159,7 +160,7 @@ TEST(EngineClient, RemovesUntilItIsGone) {
 TEST(EngineClient, EndsItsWaitsWhenItIsClosed) {
   asio::io_context loop;
   ScriptedEngine engine({ping("1.41"), "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"});
-  EngineClient client(loop.get_executor(), kDocker, engine.path());
+  EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));
   client.close();
 
   EXPECT_EQ(run_task(loop, client.wait("atoll-x")).error().code(), Code::cancelled);

@@ -1,20 +1,24 @@
 #include "container/engine_driver.h"
 
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
-#include "base/bytes.h"
 #include "base/ids.h"
 #include "base/text.h"
+#include "container/agent_door.h"
+#include "container/agent_relay.h"
 #include "container/container_sandbox.h"
 #include "container/container_spec.h"
-#include "native/agent_config.h"
+#include "container/kernel_trial.h"
+#include "container/left_over.h"
+#include "container/own_name.h"
+#include "container/snapshot_images.h"
+#include "driver/file_snapshots.h"
 #include "native/agent_places.h"
-#include "native/box_facts.h"
 #include "os/file.h"
 #include "telemetry/log.h"
 
@@ -22,7 +26,6 @@ namespace atl::container {
 namespace {
 
 constexpr Millis kLookAgain{500};
-constexpr Isolation kStrongest = Isolation::container;
 
 std::string variable(std::string_view name) {
   const char* value = getenv(std::string(name).c_str());
@@ -38,35 +41,33 @@ std::string usual_socket(const Dialect& dialect) {
   return std::string(dialect.socket);
 }
 
-// What the agent is told instead of what the launcher would say: it is alone with one user, and the
-// engine has made everything that is around it.
-Result<std::string> first_words(const SandboxSpec& spec, const ContainerSpec& made,
-                                bool ends_with_us) {
-  native::AgentConfig config;
-  config.sandbox_id = spec.id;
-  config.env = spec.env;
-  config.confinement = native::Confinement::box;
-  config.dies_with_connection = ends_with_us || spec.is_run;
-  config.expires_at = spec.expires_at;
-  native::BoxFacts facts;
-  facts.boxed = true;
-  facts.rootless = true;
-  facts.has_own_root = true;
-  // Its root is not of the launcher's making, and there are no files of /proc to write.
-  facts.without.add(native::Layer::root);
-  facts.rlimits = {{RLIMIT_CORE, 0}, {RLIMIT_NOFILE, native::kDefaultOpenFiles}};
-  facts.memory_bytes = made.memory_bytes;
-  const std::string encoded = encode(config);
-  if (encoded.size() > native::kLargestConfig)
-    return Error(Code::too_large, "the sandbox's environment is larger than 512 KiB");
-  ByteWriter words;
-  words.text(encoded);
-  words.text(encode(facts));
-  return std::move(words).bytes();
+// The agent is of one kind, and cannot run on another.
+#if defined(__x86_64__)
+constexpr std::string_view kOurArchitecture[] = {"amd64", "x86_64"};
+#else
+constexpr std::string_view kOurArchitecture[] = {"arm64", "aarch64"};
+#endif
+
+Result<> check_architecture(const std::string& theirs, const std::string& whose) {
+  const bool is_ours = std::ranges::find(kOurArchitecture, theirs) != std::end(kOurArchitecture);
+  // An image that does not say may be of any.
+  if (is_ours || theirs.empty()) return {};
+  return Error(Code::unsupported, to_printable(whose) + " is for " + to_printable(theirs) +
+                                      ", and the agent that would be copied there for " +
+                                      std::string(kOurArchitecture[0]))
+      .with_hint("take an image, or an engine, for " + std::string(kOurArchitecture[0]) +
+                 ", or run atoll serve on that machine");
+}
+
+// gVisor counts processes of its own, and limits none.
+Result<> check_sentry(const Resources& asked) {
+  if (!asked.pids) return {};
+  return Error(Code::unsupported, "the number of processes behind gVisor's kernel has no limit")
+      .with_hint("leave out pids, or take another runtime");
 }
 
 // Until a sandbox has ended that nobody has asked to end.
-Task<> watch(std::shared_ptr<Fleet> fleet, std::string id) {
+Task<> watch(std::shared_ptr<Fleet> fleet, std::string id, uint64_t birth) {
   const std::string container = container_name(id);
   int64_t exit_code = 0;
   while (fleet->live.contains(id) && !fleet->closing.fired()) {
@@ -79,8 +80,13 @@ Task<> watch(std::shared_ptr<Fleet> fleet, std::string id) {
   }
   const auto found = fleet->live.find(id);
   if (fleet->closing.fired() || found == fleet->live.end()) co_return Result<>();
+  // Its name is another's by now.
+  if (fleet->births[id] != birth) co_return Result<>();
+  fleet->births.erase(id);
   const Micros due = found->second;
   fleet->live.erase(found);
+  if (const auto guest = fleet->guests.find(id); guest != fleet->guests.end())
+    guest->second->close();
   const bool has_expired =
       exit_code == native::kAgentExpired || (due.count() > 0 && due <= system_clock().boot());
   auto removed = co_await remove_container(fleet, id);
@@ -92,17 +98,49 @@ Task<> watch(std::shared_ptr<Fleet> fleet, std::string id) {
   co_return Result<>();
 }
 
+// Until what a failed creation may have left is gone. An engine that died, or lost its answer, is
+// asked again as soon as it is back; the sweeper, which looks by labels but more seldom, finds what
+// comes to light even later.
+Task<> remove_later(std::shared_ptr<Fleet> fleet, std::string id) {
+  for (;;) {
+    auto closing = co_await fleet->closing.wait_for(kLookAgain);
+    if (closing || closing.error().code() == Code::cancelled) co_return Result<>();
+    auto removed = co_await remove_container(fleet, id);
+    if (removed) co_return Result<>();
+  }
+}
+
 class EngineDriver final : public Driver {
  public:
   EngineDriver(asio::any_io_executor executor, const Dialect& dialect, EngineDriverOptions options)
       : dialect_(dialect), options_(std::move(options)) {
     if (options_.image.empty()) options_.image = kUsualImage;
-    std::string socket = options_.host.empty() ? usual_socket(dialect) : options_.host;
-    if (socket.starts_with("unix://")) socket.erase(0, 7);
-    fleet_ = std::make_shared<Fleet>(executor, dialect, std::move(socket));
+    auto address =
+        parse_engine_address(dialect, options_.host.empty() ? usual_socket(dialect) : options_.host,
+                             options_.certificates);
+    malformed_ = options_.malformed;
+    if (!address) malformed_ = address.error();
+    fleet_ =
+        std::make_shared<Fleet>(executor, dialect, address ? *std::move(address) : EngineAddress());
     fleet_->directory = options_.directory;
+    fleet_->agent = options_.agent;
+    fleet_->instance =
+        options_.ends_with_us ? instance_of_run(options_.directory) : options_.directory;
+    if (is_remote()) {
+      auto own = own_name(options_.directory);
+      if (!own) malformed_ = own.error();
+      if (own) fleet_->instance = *std::move(own);
+    }
+    trials_ = std::make_shared<KernelTrials>(fleet_);
+    supply_ = std::make_shared<ImageSupply>(fleet_->images, dialect, options_.pull_patience,
+                                            options_.archive_tree);
+    // Who ends with us keeps nothing.
+    if (!options_.directory.empty() && !options_.ends_with_us) {
+      images_ = std::make_unique<SnapshotImages>(fleet_->client.line(), fleet_->instance);
+      files_ = std::make_unique<FileSnapshots>(executor, options_.directory + "-snapshots");
+    }
     fleet_->tell = [this](std::string id, EndedBy why) {
-      if (listener_ != nullptr) listener_->on_ended(std::move(id), why);
+      if (listener_ != nullptr) listener_->on_ended(*this, std::move(id), why);
     };
   }
 
@@ -111,25 +149,37 @@ class EngineDriver final : public Driver {
     fleet_->closing.fire();
     fleet_->client.close();
     if (!options_.ends_with_us) return;
+    if (is_remote()) forget_own_name(options_.directory);
     rmdir(options_.directory.c_str());
     rmdir(above().c_str());
   }
 
   std::string_view name() const override { return dialect_.name; }
-  Isolation strongest() const override { return kStrongest; }
+  Isolation strongest(std::string_view runtime) const override {
+    if (runtime.empty()) return Isolation::container;
+    return dialect_.picks_runtime ? Isolation::vm : Isolation::none;
+  }
   bool is_somebody_elses() const override { return true; }
 
   Task<Capabilities> probe() override {
-    CO_TRY_OK(check_setup());
-    CO_TRY_OK(co_await fleet_->client.greet());
-    CO_TRY_OK(co_await find_volumes());
-    co_return capabilities();
+    // A single run names a runtime seldom, and would wait for the trials of all every time.
+    co_return co_await probe_as(options_.ends_with_us ? Runtimes::untried : Runtimes::tried);
+  }
+
+  Task<Capabilities> probe_with_runtimes() override {
+    co_return co_await probe_as(Runtimes::tried);
   }
 
   Task<std::string> explain(SandboxSpec spec) override {
     CO_TRY(auto made, make_container_spec(spec));
-    made.image = options_.image;
-    CO_TRY(made.volumes, co_await find_volumes());
+    CO_TRY(made.shares, make_shares(spec, share_rules(spec)));
+    CO_TRY_OK(add_socket(spec, made));
+    made.image = spec.image.empty() ? options_.image : spec.image;
+    if (!spec.template_id.empty()) made.image = template_image(dialect_, spec.template_id);
+    // Of an image that is not there nobody knows the volumes.
+    auto found = co_await fleet_->images.inspect(made.image);
+    if (found) made.volumes = std::move(found->volumes);
+    if (!found && found.error().code() != Code::not_found) co_return std::move(found).error();
     co_return describe(made);
   }
 
@@ -137,18 +187,44 @@ class EngineDriver final : public Driver {
     if (!is_sandbox_id(spec.id)) co_return Error(Code::invalid_argument, "malformed sandbox id");
     CO_TRY_OK(check_setup());
     CO_TRY(auto made, make_container_spec(spec));
-    made.instance = options_.directory;
-    made.image = options_.image;
-    made.agent = options_.agent;
-    CO_TRY(auto words, first_words(spec, made, options_.ends_with_us));
-    CO_TRY(made.volumes, co_await find_volumes());
+    CO_TRY(made.shares, make_shares(spec, share_rules(spec)));
+    CO_TRY_OK(add_socket(spec, made));
+    // More than there are is no ceiling, and docker refuses to be told of one.
+    const auto processors = static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
+    if (!is_remote() && made.nano_cpus > processors * 1'000'000'000) made.nano_cpus = 0;
+    made.instance = fleet_->instance;
+    made.agent = fleet_->agent_on_engine();
+    auto wanted = image_of(spec);
+    if (!spec.snapshot.empty()) {
+      // An image of its own, whatever it began with.
+      wanted.pull = Pull::never;
+      wanted.template_id.clear();
+      CO_TRY(wanted.name, co_await find_snapshot(spec.snapshot));
+    }
+    CO_TRY(const auto image, co_await supply_->get(std::move(wanted)));
+    made.image = image.name;
+    made.image_id = image.facts.id;
+    made.volumes = image.facts.volumes;
+    if (is_remote()) CO_TRY_OK(check_architecture(image.facts.architecture, "image " + image.name));
+    auto words = make_first_words(spec, made, options_.ends_with_us);
+    CO_TRY_OK(words.encoded(Micros(0)));
+    CO_TRY(const auto verdict, co_await judge_runtime(spec.runtime));
+    if (verdict.isolation == Isolation::sentry) {
+      CO_TRY_OK(check_sentry(spec.resources));
+      make_room_for_sentry(made);
+    }
+    words.facts.outer_kernel = verdict.outer_kernel;
     CO_TRY_OK(make_places());
-    CO_TRY(auto door, AgentDoor::make(fleet_->executor, options_.directory, spec.id));
-    made.door = door->path();
-    auto sandbox =
-        co_await start(spec.id, made, std::move(door), std::move(words), spec.expires_at);
+    CO_TRY_OK(co_await remove_left_over());
+    const bool can_call = !is_remote() && verdict.outer_kernel.empty();
+    CO_TRY(auto way, make_way(spec.id, can_call, made, words));
+    auto sandbox = co_await start(spec.id, made, std::move(way), std::move(words), spec.expires_at);
+    if (sandbox && files_ && files_->has(spec.snapshot)) {
+      auto filled = co_await files_->put_back((*sandbox)->guest(), spec.snapshot);
+      if (!filled) sandbox = std::move(filled).error();
+    }
     if (sandbox) {
-      spawn(fleet_->executor, watch(fleet_, spec.id));
+      spawn(fleet_->executor, watch(fleet_, spec.id, fleet_->births[spec.id]));
       co_return std::move(sandbox);
     }
     fleet_->live.erase(spec.id);
@@ -157,8 +233,14 @@ class EngineDriver final : public Driver {
     if (sandbox.error().code() != Code::already_exists)
       removed = co_await remove_container(fleet_, spec.id);
     auto error = std::move(sandbox).error();
-    // It bears our labels, so that list() shows it as soon as the engine answers again.
-    if (!removed) error = std::move(error).with("and its remains could not be removed yet");
+    if (!removed) {
+      spawn(fleet_->executor, remove_later(fleet_, spec.id));
+      // Behind the reason, which comes first.
+      Error told(error.code(),
+                 error.message() + "; what is left of it goes as soon as the engine answers",
+                 error.os_errno());
+      error = std::move(told).with_hint(error.hint()).at_stage(error.stage());
+    }
     co_return error;
   }
 
@@ -176,10 +258,10 @@ class EngineDriver final : public Driver {
       co_return Error(Code::not_found, "the container of " + id + " has ended");
     }
     CO_TRY_OK(make_places());
-    CO_TRY(auto door, AgentDoor::take_up(fleet_->executor, options_.directory, id));
-    auto sandbox =
-        std::make_unique<ContainerSandbox>(fleet_, id, std::move(door), found->pid, std::string());
+    CO_TRY(auto way, take_up_way(id, *found));
+    auto sandbox = std::make_unique<ContainerSandbox>(fleet_, id, std::move(way), std::nullopt);
     const bool was_live = !fleet_->live.try_emplace(id).second;
+    if (!was_live) fleet_->births[id] = ++fleet_->last_birth;
     // A frozen agent cannot call.
     if (!found->is_paused) {
       auto greeted = co_await sandbox->guest().greet();
@@ -188,16 +270,20 @@ class EngineDriver final : public Driver {
         co_return std::move(greeted).error();
       }
     }
-    if (!was_live) spawn(fleet_->executor, watch(fleet_, id));
+    if (!was_live) spawn(fleet_->executor, watch(fleet_, id, fleet_->births[id]));
     co_return std::move(sandbox);
   }
 
   Task<std::vector<std::string>> list() override {
     CO_TRY_OK(check_setup());
-    std::vector<std::string> labels{label(kLabelInstance, options_.directory),
-                                    label(kLabelDriver, dialect_.name)};
-    CO_TRY(auto ids, co_await fleet_->client.list(std::move(labels)));
-    std::erase_if(ids, [](const std::string& id) { return !is_sandbox_id(id); });
+    CO_TRY(auto ids, co_await fleet_->client.list(own_labels()));
+    std::erase_if(ids, [this](const std::string& id) {
+      return !is_sandbox_id(id) || trials_->under_way().contains(id);
+    });
+    // Whoever died between the two steps of making or removing one has left the other half here.
+    for (auto& id : kept_here()) {
+      if (std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
+    }
     co_return ids;
   }
 
@@ -207,26 +293,217 @@ class EngineDriver final : public Driver {
     if (!found && found.error().code() != Code::not_found) co_return std::move(found).error();
     if (found && !is_own(*found)) co_return Result<>();
     fleet_->live.erase(id);
-    co_return co_await remove_container(fleet_, id);
+    CO_TRY_OK(co_await remove_container(fleet_, id));
+    auto labels = own_labels();
+    labels.push_back(label(kLabelSandbox, id));
+    co_return co_await fleet_->client.remove_labelled(std::move(labels));
+  }
+
+  // Files that are in memory go first, while whoever uses the sandbox still can: the agent packs
+  // them. Then the engine keeps the root file system.
+  Task<SnapshotFacts> snapshot(Sandbox& sandbox, SnapshotRequest request) override {
+    if (!images_ || request.kind != SnapshotKind::disk)
+      co_return co_await Driver::snapshot(sandbox, std::move(request));
+    const std::string container = container_name(sandbox.id());
+    CO_TRY(const auto state, co_await fleet_->client.inspect(container));
+    CO_TRY(auto places, co_await images_->places_in_memory(container));
+    if (state.is_paused && !places.empty()) {
+      co_return Error(Code::conflict, "the files of a paused sandbox cannot be read")
+          .with_hint("resume it first");
+    }
+    SnapshotFacts facts;
+    if (!places.empty()) {
+      CO_TRY_OK(make_places());
+      CO_TRY(facts, co_await files_->save(sandbox.guest(), request.id, std::move(places)));
+    }
+    auto bytes = co_await images_->commit(container, request.id);
+    if (bytes) {
+      facts.bytes += *bytes;
+      co_return facts;
+    }
+    const auto dropped = co_await files_->drop(request.id);
+    (void)dropped;  // list_snapshots() shows it
+    co_return std::move(bytes).error();
+  }
+
+  Task<std::vector<std::string>> list_snapshots() override {
+    if (!images_) co_return co_await Driver::list_snapshots();
+    CO_TRY(auto ids, co_await images_->list());
+    for (auto& id : files_->list()) {
+      if (std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
+    }
+    co_return ids;
+  }
+
+  // The files of the sandbox are with us, and the image that they belong to is not with the engine.
+  Task<std::vector<std::string>> list_broken_snapshots() override {
+    if (!images_) co_return co_await Driver::list_broken_snapshots();
+    auto ids = files_->list();
+    if (ids.empty()) co_return ids;
+    CO_TRY(const auto whole, co_await images_->list());
+    std::erase_if(
+        ids, [&](const std::string& id) { return std::ranges::find(whole, id) != whole.end(); });
+    co_return ids;
+  }
+
+  Task<> drop_snapshot(std::string id) override {
+    if (!images_) co_return Result<>();
+    if (!is_snapshot_id(id)) co_return Error(Code::invalid_argument, "malformed snapshot id");
+    CO_TRY_OK(co_await images_->drop(id));
+    co_return co_await files_->drop(std::move(id));
+  }
+
+  Task<> fork(Sandbox& parent, std::vector<SandboxSpec> children, SnapshotRequest by) override {
+    if (!images_) co_return co_await Driver::fork(parent, std::move(children), std::move(by));
+    co_return co_await fork_by_snapshot(*this, parent, std::move(children), std::move(by));
   }
 
  private:
+  enum class Runtimes : uint8_t { untried, tried };
+
+  Task<Capabilities> probe_as(Runtimes runtimes) {
+    CO_TRY_OK(check_setup());
+    CO_TRY_OK(co_await fleet_->client.line().greet());
+    Capabilities can = capabilities();
+    const bool tries = dialect_.picks_runtime && runtimes == Runtimes::tried;
+    if (!tries && !is_remote()) co_return can;
+    CO_TRY(const auto facts, co_await fleet_->client.facts());
+    if (is_remote()) CO_TRY_OK(check_architecture(facts.architecture, "the engine's machine"));
+    if (!tries) co_return can;
+    for (const auto& runtime : facts.runtimes) {
+      CO_TRY(const auto verdict, co_await trials_->judge(runtime, facts.default_runtime));
+      can.runtimes.push_back({runtime.name, verdict.isolation});
+      if (verdict.isolation == Isolation::sentry) {
+        can.not_protected.push_back(
+            "with runtime " + to_printable(runtime.name) +
+            " a command can end the agent, and the sandbox with it, and the "
+            "number of processes has no limit");
+      }
+      if (!verdict.why.empty()) {
+        can.not_protected.push_back("runtime " + to_printable(runtime.name) +
+                                    " is no more than a container: " + verdict.why);
+      }
+    }
+    co_return can;
+  }
+
   static std::string label(std::string_view name, std::string_view value) {
     return std::string(name) + "=" + std::string(value);
+  }
+
+  ProgressListener listeners(ProgressListener asked) const {
+    if (!options_.on_progress) return asked;
+    return [asked = std::move(asked), other = options_.on_progress](const Progress& progress) {
+      if (asked) asked(progress);
+      other(progress);
+    };
+  }
+
+  // Once. What stays is tried again by the next run.
+  Task<> remove_left_over() {
+    if (!options_.ends_with_us || std::exchange(has_looked_, true)) co_return Result<>();
+    CO_TRY(const auto all,
+           co_await fleet_->client.list_owners({label(kLabelDriver, dialect_.name)}));
+    for (const auto& one : all) {
+      if (one.id.empty() || !is_left_over(one.instance, options_.directory)) continue;
+      auto removed = co_await fleet_->client.remove(one.id);
+      if (!removed) {
+        telemetry::log_warn("what a killed run has left stays",
+                            {{"container", one.id}, {"why", removed.error().message()}});
+      }
+    }
+    co_return Result<>();
+  }
+
+  // A profile's roots hold instead of those that the driver is configured with.
+  ShareRules share_rules(const SandboxSpec& spec) const {
+    return {spec.mount_roots.value_or(options_.mount_roots),
+            spec.engine_socket ? "" : fleet_->client.line().address().text,
+            spec.engine_socket ? std::string(kSocketInside) : ""};
+  }
+
+  Result<> add_socket(const SandboxSpec& spec, ContainerSpec& made) const {
+    if (!spec.engine_socket) return {};
+    const auto& address = fleet_->client.line().address();
+    struct stat facts{};
+    if (is_remote() || stat(address.text.c_str(), &facts) != 0) {
+      return Error(Code::unsupported, std::string(dialect_.name) + " has no socket on this host");
+    }
+    made.engine_socket = address.text;
+    made.socket_group = facts.st_gid;
+    return {};
+  }
+
+  std::vector<std::string> own_labels() const {
+    return {label(kLabelInstance, fleet_->instance), label(kLabelDriver, dialect_.name)};
+  }
+
+  // The sandboxes of which there is a directory.
+  std::vector<std::string> kept_here() const {
+    std::vector<std::string> ids;
+    std::error_code trouble;
+    for (const auto& entry : std::filesystem::directory_iterator(options_.directory, trouble)) {
+      std::string name = entry.path().filename();
+      if (is_sandbox_id(name)) ids.push_back(std::move(name));
+    }
+    return ids;
   }
 
   std::string above() const { return options_.directory.substr(0, options_.directory.rfind('/')); }
 
   bool is_own(const ContainerState& found) const {
-    return found.instance == options_.directory && found.driver == dialect_.name;
+    return found.instance == fleet_->instance && found.driver == dialect_.name;
   }
 
   Result<> check_setup() const {
-    if (fleet_->client.socket().starts_with('/')) return check_places();
-    return Error(Code::unsupported, std::string(dialect_.name) +
-                                        " must be on this host, on a Unix socket, and not " +
-                                        to_printable(fleet_->client.socket()))
-        .with_hint("set " + std::string(dialect_.variable) + "=unix:///path/to/socket");
+    if (malformed_) return *malformed_;
+    const EngineAddress& address = fleet_->client.line().address();
+    if (is_remote() && !dialect_.can_be_elsewhere) {
+      return Error(Code::unsupported, std::string(dialect_.name) +
+                                          " must be on this host, on a Unix socket, and not " +
+                                          to_printable(address.text))
+          .with_hint(
+              "run atoll serve where the engine is, and name that daemon with ATOLL_URL; or set " +
+              std::string(dialect_.variable) + "=unix:///path/to/socket");
+    }
+    TRY_OK(check_certificates(address));
+    return check_places();
+  }
+
+  bool is_remote() const { return !fleet_->client.line().address().is_local(); }
+
+  Task<KernelVerdict> judge_runtime(std::string name) {
+    if (name.empty()) co_return KernelVerdict();
+    CO_TRY(const auto facts, co_await fleet_->client.facts());
+    for (const auto& runtime : facts.runtimes) {
+      if (runtime.name == name) co_return co_await trials_->judge(runtime, facts.default_runtime);
+    }
+    co_return Error(Code::not_found,
+                    std::string(dialect_.name) + " has no runtime " + to_printable(name));
+  }
+
+  // The directory of the sandbox, with a door or a token in it.
+  Result<std::unique_ptr<AgentWay>> make_way(const std::string& id, bool can_call,
+                                             ContainerSpec& made, FirstWords& words) {
+    if (can_call) {
+      TRY(auto door, AgentDoor::make(fleet_->executor, options_.directory, id));
+      made.door = door->path();
+      return std::unique_ptr<AgentWay>(std::move(door));
+    }
+    TRY(auto relay, AgentRelay::make(fleet_->client, options_.directory, id));
+    words.token = relay->token();
+    return std::unique_ptr<AgentWay>(std::move(relay));
+  }
+
+  Result<std::unique_ptr<AgentWay>> take_up_way(const std::string& id,
+                                                const ContainerState& found) {
+    if (found.transport == kByRelay) {
+      TRY(auto relay, AgentRelay::take_up(fleet_->client, options_.directory, id));
+      return std::unique_ptr<AgentWay>(std::move(relay));
+    }
+    TRY(auto door, AgentDoor::take_up(fleet_->executor, options_.directory, id));
+    door->expect(found.pid);
+    return std::unique_ptr<AgentWay>(std::move(door));
   }
 
   Result<> check_places() const {
@@ -245,18 +522,31 @@ class EngineDriver final : public Driver {
     return {};
   }
 
-  Task<std::vector<std::string>> find_volumes() {
-    auto volumes = co_await fleet_->client.image_volumes(options_.image);
-    if (volumes || volumes.error().code() != Code::not_found) co_return volumes;
-    co_return Error(Code::unavailable,
-                    std::string(dialect_.name) + " has no image " + to_printable(options_.image))
-        .with_hint("fetch it: " + std::string(dialect_.name) + " pull " + options_.image +
-                   "; or name another: " + std::string(dialect_.image_variable));
+  WantedImage image_of(const SandboxSpec& spec) const {
+    return {.name = spec.image.empty() ? options_.image : spec.image,
+            .pull = spec.pull,
+            .template_id = spec.template_id,
+            .tree = spec.root ? &spec.root->directory : nullptr,
+            .on_progress = listeners(spec.on_progress),
+            .give_up = spec.give_up};
+  }
+
+  // The image of a snapshot; half of one is none.
+  Task<std::string> find_snapshot(std::string id) {
+    if (!images_ || !is_snapshot_id(id)) co_return Error(Code::not_found, "no snapshot " + id);
+    auto found = co_await images_->check(id);
+    if (!found && found.error().code() == Code::not_found)
+      co_return Error(Code::not_found, std::string(dialect_.name) + " has no snapshot " + id);
+    if (!found) co_return std::move(found).error();
+    co_return snapshot_image(id);
   }
 
   Capabilities capabilities() const {
     Capabilities can;
-    can.isolation = kStrongest;
+    can.isolation = Isolation::container;
+    // Whose machine it is nobody asks: somebody who may use its engine rules it.
+    if (is_remote()) can.placement = Placement::own;
+    if (!is_remote()) can.typical_start_ms = dialect_.typical_start_ms;
     can.limits = {.cpu = Limit::enforced,
                   .memory = Limit::enforced,
                   .pids = Limit::enforced,
@@ -267,19 +557,37 @@ class EngineDriver final : public Driver {
                   .cpu_time = Limit::per_process};
     can.network = NetworkControl::deny;
     can.pause = Pause::memory;
+    can.snapshot = can.fork = images_ != nullptr;
+    can.reset = true;
     can.resize = dialect_.can_update;
     can.pty = true;
     can.watch = true;
     can.ports = true;
     can.own_root = true;
+    can.writable_root = true;
+    can.images = true;
+    can.host_dir_ro = can.host_dir_rw = !options_.mount_roots.empty() && !is_remote();
+    can.host_dir_roots = !is_remote();
+    can.bridge = true;
+    // Podman's is open to its owner alone, who the sandbox's user is not.
+    can.engine_socket = !is_remote() && dialect_.shows_socket;
+    can.templates = static_cast<bool>(options_.archive_tree);
     can.not_protected = {
         "sandboxes share the host's kernel: a bug in it is a way out",
         "whoever may use the engine's socket rules the host, and the daemon may",
         "the agent has the commands' user: what it tells of them is not attested",
         "a fork bomb, or a command that uses all memory, can keep the agent from answering",
-        "files live in memory and are gone with the sandbox",
+        "files live in memory, or in the container's layer, and are gone with the sandbox",
+        "the disk of a persistent sandbox is limited only where the engine's storage has quotas",
         "paths of the host show in the sandbox's list of mounts",
+        "its user 1000 is the host's unless the engine maps users: it can use up what is per user",
+        "terminals come from the host's number of them",
+        "with a profile of network: bridge a sandbox reaches the host, its neighbours and beyond",
     };
+    if (is_remote()) {
+      can.not_protected.emplace_back(
+          "the way to a sandbox leads through its engine: while that is dead, nobody is answered");
+    }
     if (!dialect_.hides_groups) {
       can.not_protected.emplace_back(
           "with control groups of version 1 the sandbox sees the names of the host's groups");
@@ -288,12 +596,23 @@ class EngineDriver final : public Driver {
   }
 
   Task<std::unique_ptr<Sandbox>> start(std::string id, ContainerSpec made,
-                                       std::unique_ptr<AgentDoor> door, std::string words,
+                                       std::unique_ptr<AgentWay> way, FirstWords words,
                                        Micros expires_at) {
     const std::string container = container_name(id);
-    CO_TRY_OK(door->open());
+    CO_TRY_OK(way->open());
     auto created = co_await fleet_->client.create(container, to_json(made, dialect_));
+    if (!created && created.error().code() == Code::unsupported && made.limits_root) {
+      // Nobody has asked for the limit, and the storage has none to give.
+      if (made.must_limit_root) co_return std::move(created).error().with("limiting the disk");
+      made.limits_root = false;
+      created = co_await fleet_->client.create(container, to_json(made, dialect_));
+    }
     if (!created) co_return std::move(created).error().with("making the container");
+    CO_TRY_OK(co_await fleet_->copy_agent(container));
+    if (made.is_persistent) {
+      auto put = co_await fleet_->client.put_archive(container, "/", root_archive());
+      if (!put) co_return std::move(put).error().with("making the workspace");
+    }
     auto started = co_await fleet_->client.start(container);
     if (!started) co_return std::move(started).error().with("starting the container");
     auto state = co_await fleet_->client.inspect(container);
@@ -312,9 +631,16 @@ class EngineDriver final : public Driver {
           .with_hint("its kernel or its control groups lack them: " + std::string(dialect_.name) +
                      " info warns of it");
     }
+    if (!made.runtime.empty() && state->runtime != made.runtime) {
+      co_return Error(Code::unavailable, std::string(dialect_.name) + " has taken runtime " +
+                                             to_printable(state->runtime) + " instead of " +
+                                             made.runtime);
+    }
+    CO_TRY_OK(check_shares(made.shares, state->pid));
     fleet_->live.insert_or_assign(id, expires_at);
-    auto sandbox = std::make_unique<ContainerSandbox>(fleet_, id, std::move(door), state->pid,
-                                                      std::move(words));
+    fleet_->births[id] = ++fleet_->last_birth;
+    way->expect(state->pid);
+    auto sandbox = std::make_unique<ContainerSandbox>(fleet_, id, std::move(way), std::move(words));
     auto greeted = co_await sandbox->guest().greet();
     if (!greeted) co_return std::move(greeted).error().with("starting the agent");
     co_return std::unique_ptr<Sandbox>(std::move(sandbox));
@@ -323,6 +649,13 @@ class EngineDriver final : public Driver {
   const Dialect& dialect_;
   EngineDriverOptions options_;
   std::shared_ptr<Fleet> fleet_;
+  std::shared_ptr<ImageSupply> supply_;
+  std::shared_ptr<KernelTrials> trials_;
+  std::optional<Error> malformed_;  // the address
+  bool has_looked_ = false;         // for what killed runs have left
+  // Null where nothing is kept.
+  std::unique_ptr<SnapshotImages> images_;
+  std::unique_ptr<FileSnapshots> files_;
 };
 
 }  // namespace
@@ -330,10 +663,6 @@ class EngineDriver final : public Driver {
 std::unique_ptr<Driver> make_engine_driver(asio::any_io_executor executor, const Dialect& dialect,
                                            EngineDriverOptions options) {
   return std::make_unique<EngineDriver>(std::move(executor), dialect, std::move(options));
-}
-
-EngineDriverOptions options_from_environment(const Dialect& dialect) {
-  return {.host = variable(dialect.variable), .image = variable(dialect.image_variable)};
 }
 
 }  // namespace atl::container

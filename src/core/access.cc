@@ -7,7 +7,7 @@ namespace atl {
 namespace {
 
 // Whoever holds a sandbox's token is none of the roles.
-constexpr unsigned kAdmin = 1, kMember = 2, kViewer = 4, kAgent = 8, kToken = 16;
+constexpr unsigned kAdmin = 1, kMember = 2, kViewer = 4, kAgent = 8, kToken = 16, kReadToken = 32;
 constexpr unsigned kAnyKey = kAdmin | kMember | kViewer | kAgent;
 
 // No default: a new action does not compile before somebody has decided.
@@ -15,14 +15,15 @@ constexpr unsigned who_may(Action action) {
   switch (action) {
     case Action::open:
     case Action::know:
-      return kAnyKey | kToken;
+      return kAnyKey | kToken | kReadToken;
     case Action::survey:
       return kAnyKey;
     case Action::measure:
       return kAdmin | kMember | kViewer;
     case Action::look:
-      return kAnyKey | kToken;
+      return kAnyKey | kToken | kReadToken;
     case Action::read:
+      return kAdmin | kMember | kAgent | kToken | kReadToken;
     case Action::use:
       return kAdmin | kMember | kAgent | kToken;
     case Action::manage:
@@ -36,7 +37,7 @@ constexpr unsigned who_may(Action action) {
 }
 
 constexpr unsigned bit_of(const Caller& caller) {
-  if (!caller.sandbox.empty()) return kToken;
+  if (!caller.sandbox.empty()) return caller.role == Role::viewer ? kReadToken : kToken;
   switch (caller.role) {
     case Role::admin:
       return kAdmin;

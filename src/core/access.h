@@ -32,7 +32,9 @@ struct Caller {
   // there; "" for the embedded engine.
   std::string subject = {};
   Role role = Role::member;
-  std::string sandbox = {};  // of a sandbox's token: the only one that it is for
+  // Of a sandbox's token: the only one that it is for. With Role::viewer it is for looking and
+  // reading there.
+  std::string sandbox = {};
   // Where what is done on its behalf is told; empty when nobody listens.
   telemetry::SpanScope trace = {};
 };

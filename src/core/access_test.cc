@@ -31,6 +31,13 @@ TEST(Access, ATokenIsGoodForWorkInItsSandboxOnly) {
   EXPECT_FALSE(sees(token, "acme", "key1", "sbx2"));
 }
 
+TEST(Access, ATokenOfAViewerReadsAndChangesNothing) {
+  Caller token = caller(Role::viewer);
+  token.sandbox = "sbx1";
+
+  EXPECT_THAT(all_that_may(token), ElementsAre(open, know, look, read));
+}
+
 TEST(Access, AForeignTenantsSandboxIsNotThere) {
   for (const Role role : {Role::member, Role::viewer, Role::agent}) {
     EXPECT_FALSE(sees(caller(role), "other", "key1", "sbx1"));

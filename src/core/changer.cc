@@ -1,14 +1,50 @@
 #include "core/changer.h"
 
-#include <initializer_list>
-
 #include "core/creator.h"
+#include "core/healing.h"
+#include "core/lifetime.h"
 #include "core/request_check.h"
 #include "json/describe.h"
 #include "telemetry/log.h"
 
 namespace atl {
 namespace {
+
+bool can_pause(const Capabilities& can) { return can.pause != Pause::none; }
+bool can_snapshot(const Capabilities& can) { return can.snapshot; }
+bool can_checkpoint(const Capabilities& can) { return can.checkpoint; }
+bool can_resize(const Capabilities& can) { return can.resize; }
+
+// What a resize leaves out stays.
+Resources merge(Resources now, const Resources& change) {
+  if (change.cpu) now.cpu = change.cpu;
+  if (change.memory_mb) now.memory_mb = change.memory_mb;
+  if (change.pids) now.pids = change.pids;
+  if (change.disk_mb) now.disk_mb = change.disk_mb;
+  if (change.cpu_weight) now.cpu_weight = change.cpu_weight;
+  return now;
+}
+
+policy::Amounts growth_of(const policy::Amounts& from, const policy::Amounts& to) {
+  return {.milli_cpus = std::max<int64_t>(to.milli_cpus - from.milli_cpus, 0),
+          .memory_mb = std::max<int64_t>(to.memory_mb - from.memory_mb, 0),
+          .disk_mb = std::max<int64_t>(to.disk_mb - from.disk_mb, 0)};
+}
+// When a sandbox ends, to be put back if a longer time comes to nothing.
+class Lifetime final {
+ public:
+  explicit Lifetime(const SandboxRecord& record)
+      : times_(record.ttl, record.expires_at, record.expires_boot, record.asked.course.keep_s) {}
+  void put_back(SandboxRecord& record) const {
+    std::tie(record.ttl, record.expires_at, record.expires_boot, record.asked.course.keep_s) =
+        times_;
+  }
+
+ private:
+  std::tuple<std::chrono::seconds, std::optional<WallTime>, Micros, int64_t> times_;
+};
+
+}  // namespace
 
 Result<> expect(const SandboxRecord& record, std::initializer_list<State> allowed,
                 std::string_view verb) {
@@ -24,18 +60,12 @@ Result<> expect(const SandboxRecord& record, std::initializer_list<State> allowe
   std::string hint;
   if (record.state == State::stopped) hint = "start it first";
   if (record.state == State::paused) hint = "resume it first";
-  if (record.state == State::failed) hint = "recreate it, or destroy it";
+  if (record.state == State::failed) hint = kAfterFailure;
   return Error(Code::conflict, "sandbox " + record.id + " is " + is + ", so it cannot " +
                                    std::string(verb) + " (only when it is " + enumerate(names) +
                                    ")")
       .with_hint(hint);
 }
-
-bool can_pause(const Capabilities& can) { return can.pause != Pause::none; }
-bool can_snapshot(const Capabilities& can) { return can.snapshot; }
-bool can_resize(const Capabilities& can) { return can.resize; }
-
-}  // namespace
 
 Task<Intent> Changer::enter(RecordPtr record, State state, Op op) {
   const State before = record->state;
@@ -49,8 +79,25 @@ Task<Intent> Changer::enter(RecordPtr record, State state, Op op) {
 
 Error Changer::fail(const RecordPtr& record, Intent intent, Error why) {
   ++record->generation;
+  // The reaper may have passed it over meanwhile.
+  parts_.reaper.schedule(record);
   parts_.journal.settle_later(record, intent, store::IntentState::failed, why.message());
   return why;
+}
+
+// It is as was asked; whoever is told so can rely on it, after a crash, too.
+Task<SandboxView> Changer::confirm(RecordPtr record) {
+  // What had come to rest by itself is now so because somebody wants it, and is not woken by use.
+  if (const Rest before = std::exchange(record->asked.course.rest, Rest::none);
+      before != Rest::none) {
+    auto noted = co_await parts_.journal.note(record, {});
+    if (!noted) {
+      record->asked.course.rest = before;
+      co_return std::move(noted).error();
+    }
+  }
+  CO_TRY_OK(co_await parts_.journal.catch_up(record));
+  co_return record->view();
 }
 
 Task<> Changer::ensure_handle(RecordPtr record) {
@@ -75,17 +122,34 @@ Result<> Changer::check_able(const SandboxRecord& record, std::string_view verb,
 
 Task<SandboxView> Changer::stop(RecordPtr record) {
   CO_TRY(auto turn, co_await record->turns.take());
-  if (record->state == State::stopped) co_return record->view();
+  if (record->state == State::stopped) co_return co_await confirm(record);
+  co_return co_await stop_now(record, Rest::none);
+}
+
+Task<SandboxView> Changer::stop_now(RecordPtr record, Rest why_it_rests) {
   CO_TRY_OK(expect(*record, {State::running, State::paused}, "stop"));
   CO_TRY_OK(co_await ensure_handle(record));
-  CO_TRY(const auto intent, co_await enter(record, State::stopping, Op::stop));
+  const State before = record->state;
+  const Rest rested = std::exchange(record->asked.course.rest, why_it_rests);
+  auto begun = co_await enter(record, State::stopping, Op::stop);
+  if (!begun) {
+    record->asked.course.rest = rested;
+    co_return std::move(begun).error();
+  }
+  const Intent intent = *begun;
 
   const auto handle = record->handle;
-  auto stopped = co_await handle->stop();
+  // A frozen agent ends nothing, and whoever asks it waits in vain.
+  Result<> stopped;
+  if (before == State::paused) stopped = co_await handle->resume();
+  const bool is_frozen = !stopped;
+  if (stopped) stopped = co_await handle->stop();
   if (!stopped) {
     const bool runs_on = handle->is_running();
-    parts_.sandboxes.move_to(*record, runs_on ? State::running : State::stopped);
+    const State still = is_frozen ? State::paused : State::running;
+    parts_.sandboxes.move_to(*record, runs_on ? still : State::stopped);
     if (runs_on) {
+      record->asked.course.rest = is_frozen ? rested : Rest::none;
       auto why = std::move(stopped).error().with("stopping sandbox " + record->id);
       co_return fail(record, intent, std::move(why));
     }
@@ -93,15 +157,16 @@ Task<SandboxView> Changer::stop(RecordPtr record) {
     parts_.sandboxes.move_to(*record, State::stopped);
   }
   ++record->generation;
-  CO_TRY_OK(co_await parts_.journal.settle(record, intent, store::IntentState::done));
   parts_.reaper.schedule(record);
+  CO_TRY_OK(co_await parts_.journal.settle(record, intent, store::IntentState::done));
   co_return record->view();
 }
 
 Task<SandboxView> Changer::start(RecordPtr record) {
   CO_TRY(auto turn, co_await record->turns.take());
-  if (record->state == State::running) co_return record->view();
+  if (record->state == State::running) co_return co_await confirm(record);
   CO_TRY_OK(expect(*record, {State::stopped, State::failed}, "start"));
+  forget_recovery(*record);
   co_return co_await restart(record, Op::start);
 }
 
@@ -109,18 +174,29 @@ Task<SandboxView> Changer::recreate(RecordPtr record) {
   CO_TRY(auto turn, co_await record->turns.take());
   CO_TRY_OK(expect(*record, {State::running, State::paused, State::stopped, State::failed},
                    "be recreated"));
+  forget_recovery(*record);
   co_return co_await restart(record, Op::recreate);
 }
 
 Task<SandboxView> Changer::restart(RecordPtr record, Op op) {
   CO_TRY_OK(co_await ensure_handle(record));
   const State before = record->state;
-  CO_TRY(const auto intent, co_await enter(record, State::starting, op));
+  const Lifetime old(*record);
+  CO_TRY(const bool is_late, give_time(*record));
+  auto begun = co_await enter(record, State::starting, op);
+  if (!begun) {
+    old.put_back(*record);
+    co_return std::move(begun).error();
+  }
+  const Intent intent = *begun;
 
   const auto handle = record->handle;
-  // What runs anew in a frozen sandbox would stand still from its first moment.
   Result<> restarted;
-  if (before == State::paused) restarted = co_await handle->resume();
+  const Micros last_moment = record->last_moment();
+  if (is_late) restarted = co_await handle->renew(last_moment);
+  if (!restarted) old.put_back(*record);
+  // What runs anew in a frozen sandbox would stand still from its first moment.
+  if (restarted && before == State::paused) restarted = co_await handle->resume();
   if (restarted) {
     SandboxSpec spec = to_spec(*record);
     restarted = co_await handle->recreate(std::move(spec));
@@ -130,6 +206,8 @@ Task<SandboxView> Changer::restart(RecordPtr record, Op op) {
   }
   if (!restarted) {
     auto why = std::move(restarted).error().with("starting sandbox " + record->id);
+    if (why.hint().empty() && before == State::failed)
+      why = std::move(why).with_hint(kAfterFailure);
     if (handle->is_running()) {
       parts_.sandboxes.move_to(*record, State::running);
     } else if (before == State::stopped) {
@@ -142,12 +220,15 @@ Task<SandboxView> Changer::restart(RecordPtr record, Op op) {
     co_return fail(record, intent, std::move(error));
   }
   parts_.sandboxes.move_to(*record, State::running);
+  record->asked.course.rest = Rest::none;
+  record->asked.course.died = false;
   record->failure.clear();
+  forget_pulse(*record);
   record->last_active_at = parts_.clock.wall();
   record->last_active_boot = parts_.clock.boot();
   ++record->generation;
-  CO_TRY_OK(co_await parts_.journal.settle(record, intent, store::IntentState::done));
   parts_.reaper.schedule(record);
+  CO_TRY_OK(co_await parts_.journal.settle(record, intent, store::IntentState::done));
   co_return record->view();
 }
 
@@ -166,26 +247,29 @@ Task<SandboxView> Changer::renew(RecordPtr record, std::optional<std::chrono::se
                                            std::to_string(*most) + " s after its creation");
   }
 
-  const auto old = std::tuple(record->ttl, record->expires_at, record->expires_boot);
-  const auto set = [&](auto times) {
-    std::tie(record->ttl, record->expires_at, record->expires_boot) = times;
-  };
-  set(std::tuple(longer, std::optional(end), parts_.clock.boot() + Micros(longer)));
+  const Lifetime old(*record);
+  record->ttl = longer;
+  set_lifetime(*record, {parts_.clock.wall(), parts_.clock.boot()}, longer, *slot, parts_.options);
   auto intent = co_await enter(record, record->state, Op::renew);
   if (!intent) {
-    set(old);
+    old.put_back(*record);
     co_return std::move(intent).error();
   }
   const auto handle = record->handle;
-  const Micros at = record->expires_boot;
+  const Micros at = record->last_moment();
   auto renewed = co_await handle->renew(at);
+  // Its old time may have been up before the driver heard of the new one.
+  const bool should_run = record->state == State::running || record->state == State::paused;
+  if (renewed && should_run && !handle->is_running()) {
+    renewed = Error(Code::conflict, "it has ended meanwhile");
+  }
   if (!renewed) {
-    set(old);
+    old.put_back(*record);
     auto why = std::move(renewed).error().with("renewing sandbox " + record->id);
     co_return fail(record, *intent, std::move(why));
   }
-  CO_TRY_OK(co_await parts_.journal.settle(record, *intent, store::IntentState::done));
   parts_.reaper.schedule(record);
+  CO_TRY_OK(co_await parts_.journal.settle(record, *intent, store::IntentState::done));
   co_return record->view();
 }
 
@@ -198,40 +282,94 @@ Task<SandboxView> Changer::set_paused(RecordPtr record, Op op) {
   const State target = pausing ? State::paused : State::running;
   CO_TRY(auto turn, co_await record->turns.take());
   CO_TRY_OK(check_able(*record, verb, can_pause));
-  if (record->state == target) co_return record->view();
-  CO_TRY_OK(expect(*record, {pausing ? State::running : State::paused}, verb));
+  if (record->state == target) co_return co_await confirm(record);
+  co_return co_await pause_or_resume(record, op, Rest::none);
+}
+
+Task<SandboxView> Changer::pause_or_resume(RecordPtr record, Op op, Rest why) {
+  const bool pausing = op == Op::pause;
+  CO_TRY_OK(
+      expect(*record, {pausing ? State::running : State::paused}, pausing ? "pause" : "resume"));
   CO_TRY_OK(co_await ensure_handle(record));
-  CO_TRY(const auto intent, co_await enter(record, record->state, op));
+  const Lifetime old(*record);
+  const Rest before = record->asked.course.rest;
+  bool is_late = false;
+  if (pausing) {
+    record->asked.course.rest = why;
+  } else {
+    CO_TRY(is_late, give_time(*record));
+  }
+  auto begun = co_await enter(record, record->state, op);
+  if (!begun) {
+    old.put_back(*record);
+    record->asked.course.rest = before;
+    co_return std::move(begun).error();
+  }
+  const Intent intent = *begun;
 
   const auto handle = record->handle;
-  auto act = pausing ? handle->pause() : handle->resume();
-  auto done = co_await std::move(act);
+  Result<> done;
+  const Micros last_moment = record->last_moment();
+  if (is_late) done = co_await handle->renew(last_moment);
+  if (!done) old.put_back(*record);
+  if (done) {
+    auto act = pausing ? handle->pause() : handle->resume();
+    done = co_await std::move(act);
+  }
   if (done && record->state == State::failed) {
     done = Error(Code::unavailable, "sandbox " + record->id + " ended meanwhile");
   }
-  if (!done) co_return fail(record, intent, std::move(done).error());
-  parts_.sandboxes.move_to(*record, target);
-  if (!pausing) record->last_active_boot = parts_.clock.boot();
+  if (!done) {
+    record->asked.course.rest = before;
+    co_return fail(record, intent, std::move(done).error());
+  }
+  parts_.sandboxes.move_to(*record, pausing ? State::paused : State::running);
+  if (!pausing) {
+    record->asked.course.rest = Rest::none;
+    forget_pulse(*record);
+    record->last_active_at = parts_.clock.wall();
+    record->last_active_boot = parts_.clock.boot();
+  }
   ++record->generation;
-  CO_TRY_OK(co_await parts_.journal.settle(record, intent, store::IntentState::done));
   parts_.reaper.schedule(record);
+  CO_TRY_OK(co_await parts_.journal.settle(record, intent, store::IntentState::done));
   co_return record->view();
 }
 
-Task<std::string> Changer::snapshot(RecordPtr record, std::string name) {
+// Nothing of the sandbox changes, so the row of the snapshot is all that needs to be journalled.
+Task<SnapshotView> Changer::snapshot(RecordPtr record, std::string owner, SnapshotAsk ask) {
+  CO_TRY_OK(check_labels(ask.labels));
   CO_TRY(auto turn, co_await record->turns.take());
   CO_TRY_OK(check_able(*record, "snapshot", can_snapshot));
+  if (ask.kind == SnapshotKind::memory) {
+    CO_TRY_OK(check_able(*record, "keep memory in a snapshot", can_checkpoint));
+    CO_TRY_OK(expect(*record, {State::running}, "be kept with its memory"));
+  }
   CO_TRY_OK(expect(*record, {State::running, State::paused, State::stopped}, "be snapshotted"));
   CO_TRY_OK(co_await ensure_handle(record));
-  CO_TRY(const auto intent, co_await enter(record, record->state, Op::snapshot));
+  CO_TRY(DriverSlot * slot, parts_.drivers.get_ready(record->driver));
+  const SnapshotKind kind = ask.kind;
+  CO_TRY(auto snapshot, co_await parts_.snapshots.begin(*record, std::move(owner), std::move(ask)));
+
   const auto handle = record->handle;
-  auto taken = co_await handle->snapshot(std::move(name));
-  if (!taken) co_return fail(record, intent, std::move(taken).error());
-  CO_TRY_OK(co_await parts_.journal.settle(record, intent, store::IntentState::done));
-  co_return *std::move(taken);
+  SnapshotRequest request{snapshot->view.id, kind};
+  auto taken = co_await slot->driver->snapshot(*handle, std::move(request));
+  Result<> kept;
+  if (!taken) {
+    kept = std::move(taken).error().with("keeping sandbox " + record->id).at_stage("create");
+  } else {
+    kept = co_await parts_.snapshots.finish(snapshot, *taken);
+  }
+  if (kept) co_return snapshot->view;
+  auto dropped = co_await parts_.snapshots.drop(snapshot);
+  if (!dropped) {
+    telemetry::log_warn("a snapshot that failed is left over, the sweeper will drop it",
+                        {{"snapshot", snapshot->view.id}, {"why", dropped.error().message()}});
+  }
+  co_return std::move(kept).error();
 }
 
-Task<SandboxView> Changer::resize(RecordPtr record, Resources resources) {
+Task<SandboxView> Changer::resize(RecordPtr record, Caller caller, Resources resources) {
   CO_TRY_OK(check_resize(resources));
   CO_TRY(auto turn, co_await record->turns.take());
   CO_TRY_OK(check_able(*record, "resize", can_resize));
@@ -241,6 +379,11 @@ Task<SandboxView> Changer::resize(RecordPtr record, Resources resources) {
         .with_hint("make a new sandbox with another number of processors");
   }
   CO_TRY_OK(expect(*record, {State::running, State::paused}, "be resized"));
+  CO_TRY_OK(co_await ask_judge(caller, "resize", record, resources, 1));
+  const Resources whole = merge(record->resources, resources);
+  // What one thing gives back does not pay for another: it is given back later.
+  const auto growth = growth_of(record->amounts, parts_.admission.amounts_of(whole));
+  CO_TRY(auto room, parts_.admission.keep_free(record->tenant, growth));
   CO_TRY_OK(co_await ensure_handle(record));
   CO_TRY(const auto intent, co_await enter(record, record->state, Op::resize));
   const auto handle = record->handle;
@@ -249,11 +392,10 @@ Task<SandboxView> Changer::resize(RecordPtr record, Resources resources) {
   wanted.sharing = record->resources.sharing;
   auto resized = co_await handle->resize(wanted);
   if (!resized) co_return fail(record, intent, std::move(resized).error());
-  if (resources.cpu) record->resources.cpu = resources.cpu;
-  if (resources.memory_mb) record->resources.memory_mb = resources.memory_mb;
-  if (resources.pids) record->resources.pids = resources.pids;
-  if (resources.disk_mb) record->resources.disk_mb = resources.disk_mb;
-  if (resources.cpu_weight) record->resources.cpu_weight = resources.cpu_weight;
+  record->resources = whole;
+  room.settle();
+  parts_.sandboxes.recount(*record);
+  parts_.admission.serve();
   CO_TRY_OK(co_await parts_.journal.settle(record, intent, store::IntentState::done));
   co_return record->view();
 }
@@ -267,10 +409,31 @@ Task<SandboxStats> Changer::stats(RecordPtr record) {
   co_return co_await handle->stats();
 }
 
+Result<bool> Changer::give_time(SandboxRecord& record) {
+  const bool is_over =
+      record.expires_boot.count() != 0 && record.expires_boot <= parts_.clock.boot();
+  if (record.on_expire() == OnEnd::kill || !is_over) return false;
+  TRY(const DriverSlot* slot, parts_.drivers.get_ready(record.driver));
+  set_lifetime(record, {parts_.clock.wall(), parts_.clock.boot()}, record.ttl, *slot,
+               parts_.options);
+  if (record.expires_boot > parts_.clock.boot()) return true;
+  return Error(Code::unsupported, record.driver + " keeps sandbox " + record.id + " no longer");
+}
+
 void Changer::note_death(const RecordPtr& record, std::string why) {
-  if (record->state != State::running && record->state != State::paused) return;
+  const bool is_settled = record->state == State::running || record->state == State::paused ||
+                          record->state == State::stopped;
+  if (!is_settled) return;
+  const bool has_run = record->state != State::stopped;
   record->failure = std::move(why);
+  // Its pool ends it, and nobody has lost anything.
+  if (record->lifecycle == Lifecycle::pooled) return parts_.shelf.tell();
   parts_.sandboxes.move_to(*record, State::failed);
+  record->asked.course.rest = Rest::none;  // a use does not bring it back
+  if (has_run) {
+    record->asked.course.died = true;
+    plan_recovery(parts_, record);
+  }
   ++record->generation;
   parts_.journal.note_later(record);
   telemetry::log_warn("sandbox failed", {{"sandbox", record->id}, {"why", record->failure}});

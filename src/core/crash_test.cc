@@ -5,6 +5,7 @@
 // and after each of their calls is every death that there is. A second round also loses what was
 // handed to the store but not awaited.
 #include "core/engine_world_internal.h"
+#include "core/event_log.h"
 
 namespace atl {
 namespace {
@@ -75,6 +76,9 @@ class CrashWorld {
     auto& host = world.add();
     host.capabilities.pause = Pause::memory;
     host.capabilities.fork = true;
+    host.capabilities.snapshot = true;
+    host.capabilities.reset = true;
+    world.options.pooling = Pooling::on;
     host.on_step = [this](std::string step) { return fate.step(std::move(step)); };
     world.wrap_store = [this, unawaited](std::unique_ptr<store::Store> inner) {
       return std::make_unique<MortalStore>(std::move(inner), fate, unawaited);
@@ -100,13 +104,24 @@ class CrashWorld {
   }
   // What the store says of the sandboxes, and what there is, agree.
   void expect_agreement() {
-    const auto views = world.engine().list({}, {.limit = 1000})->sandboxes;
+    world.settle();  // what pools began
+    const Caller admin{.role = Role::admin};
+    const auto views = world.engine().list(admin, {.tenant = "*", .limit = 1000})->sandboxes;
     std::set<std::string> known;
     for (const auto& view : views) {
       known.insert(view.id);
       EXPECT_EQ(world.host().is_running(view.id), view.state == State::running) << view.id;
     }
+    for (const auto& id : world.host().remains) EXPECT_TRUE(known.contains(id)) << id;
     for (const auto& id : world.host().ids()) EXPECT_TRUE(known.contains(id)) << "orphan " << id;
+    std::set<std::string> kept;
+    for (const auto& view : world.engine().list_snapshots({}, "")) {
+      kept.insert(view.id);
+      EXPECT_EQ(view.state, SnapshotState::ready);
+      EXPECT_TRUE(world.host().snapshots.contains(view.id)) << "lost " << view.id;
+    }
+    for (const auto& [id, files] : world.host().snapshots)
+      EXPECT_TRUE(kept.contains(id)) << "orphan " << id;
     const auto contents = world.run(world.store().load()).value();
     EXPECT_THAT(contents.pending, IsEmpty()) << "an intent is still open";
   }
@@ -166,6 +181,57 @@ TEST(Crash, DuringCreateTheSandboxIsAbsentOrRunning) {
         EXPECT_TRUE(world.create(std::move(request)));
         EXPECT_THAT(world.host().ids(), SizeIs(1));
       });
+}
+
+// With one sandbox parked, whose id this is.
+std::string a_pool(EngineWorld& world) {
+  EXPECT_TRUE(world.run(world.engine().create_pool("p", {.size = {.min = 1}})));
+  world.settle();
+  EXPECT_THAT(world.host().ids(), SizeIs(1));
+  return world.host().ids().front();
+}
+
+// Whatever the daemon dies of, what was parked is handed out once or never.
+TEST(Crash, DuringAHandOverTheSandboxIsGoneOrItsOwners) {
+  sweep_crashes(
+      a_pool,
+      [](EngineWorld& world, std::string) {
+        CreateRequest request;
+        request.name = "web";
+        request.files.push_back({"mine", "1"});
+        return world.engine().create({}, std::move(request), Idempotency{"k", "h"});
+      },
+      [](EngineWorld& world, std::string id) {
+        world.settle();
+        const auto view = world.engine().get({}, "web");
+        if (view) {
+          EXPECT_EQ(view->id, id);
+          EXPECT_EQ(view->state, State::running);
+          EXPECT_TRUE(world.host().boxes.at(id)->files.contains("/workspace/mine"));
+        } else {
+          EXPECT_FALSE(world.host().has(id)) << "somebody may have been in it";
+        }
+        const auto next = world.create().value();
+        EXPECT_NE(next.id, id);
+        EXPECT_FALSE(world.host().boxes.at(next.id)->files.contains("/workspace/mine"));
+      });
+}
+
+TEST(Crash, DuringAnOrderlyEndWhatIsParkedIsParkedAgainOrGone) {
+  sweep_crashes(
+      a_pool,
+      [](EngineWorld& world, std::string) {
+        return world.engine().shut_down(Ending::leave_sandboxes);
+      },
+      [](EngineWorld& world, std::string id) {
+        world.settle();
+        EXPECT_EQ(world.engine().get_pool("p")->ready, 1U);
+        EXPECT_THAT(world.host().ids(), SizeIs(1));
+        const auto first = world.create().value();
+        EXPECT_EQ(world.host().has(id), first.id == id);
+        EXPECT_NE(world.create()->id, first.id);
+      },
+      2);
 }
 
 TEST(Crash, DuringDestroyTheSandboxIsRunningOrGone) {
@@ -231,11 +297,195 @@ TEST(Crash, DuringPauseTheSandboxRunsOrIsPaused) {
       });
 }
 
+// Until what the reaper does is over, which is nobody's call.
+Task<> reap_and_wait(EngineWorld& world, std::string id, State until) {
+  CO_TRY_OK(co_await world.engine().reap());
+  while (world.engine().get({}, id)->state != until) {
+    EventLog& log = world.engine().events();
+    CO_TRY_OK(co_await log.wait_beyond(log.last(), std::chrono::seconds(10)));
+  }
+  // It is refused when its turn has come, and by then the reaper's is over.
+  const auto refused = co_await world.engine().resize({}, id, {.pids = 1});
+  EXPECT_EQ(refused.error().code(), Code::unsupported);
+  co_return Result<>();
+}
+
+std::string a_resting_one(EngineWorld& world, OnEnd on_idle, OnEnd on_expire) {
+  CreateRequest request;
+  request.name = "web";
+  request.ttl = std::chrono::seconds(60);
+  request.idle = std::chrono::seconds(5);
+  request.on_idle = on_idle;
+  request.on_expire = on_expire;
+  return world.create(std::move(request)).value().id;
+}
+
+void expect_usable(EngineWorld& world, const std::string& id) {
+  const auto used = world.run(world.engine().use({}, id));
+  ASSERT_TRUE(used) << used.error().message();
+  EXPECT_EQ(world.state_of(id), State::running);
+  EXPECT_FALSE(world.host().boxes.at(id)->paused);
+  const auto left = *world.engine().get({}, id)->kept_until - world.clock.wall();
+  EXPECT_EQ(world.host().boxes.at(id)->spec.expires_at, world.clock.boot() + Micros(left))
+      << "the driver and the store agree on its last moment";
+}
+
+TEST(Crash, DuringAnIdlePauseItsNextUseFindsItRunning) {
+  sweep_crashes(
+      [](EngineWorld& world) {
+        const auto id = a_resting_one(world, OnEnd::pause, OnEnd::pause);
+        world.advance(std::chrono::seconds(5));
+        return id;
+      },
+      [](EngineWorld& world, std::string id) { return reap_and_wait(world, id, State::paused); },
+      [](EngineWorld& world, std::string id) { expect_usable(world, id); });
+}
+
+TEST(Crash, DuringAStopAtItsEndItsNextUseFindsItRunning) {
+  sweep_crashes(
+      [](EngineWorld& world) {
+        const auto id = a_resting_one(world, OnEnd::pause, OnEnd::stop);
+        world.advance(std::chrono::seconds(60));
+        return id;
+      },
+      [](EngineWorld& world, std::string id) { return reap_and_wait(world, id, State::stopped); },
+      [](EngineWorld& world, std::string id) { expect_usable(world, id); });
+}
+
+TEST(Crash, DuringAWakingAfterItsEndItsNextUseFindsItRunning) {
+  for (const OnEnd end : {OnEnd::pause, OnEnd::stop}) {
+    sweep_crashes(
+        [end](EngineWorld& world) {
+          const auto id = a_resting_one(world, end, end);
+          world.advance(std::chrono::seconds(60));
+          const State rests = end == OnEnd::pause ? State::paused : State::stopped;
+          EXPECT_TRUE(world.run(reap_and_wait(world, id, rests)));
+          return id;
+        },
+        [](EngineWorld& world, std::string id) { return world.engine().use({}, id); },
+        [](EngineWorld& world, std::string id) { expect_usable(world, id); });
+  }
+}
+
+TEST(Crash, DuringARevivalItRunsInTheEnd) {
+  sweep_crashes(
+      [](EngineWorld& world) {
+        CreateRequest request;
+        request.name = "web";
+        request.on_failure = OnFailure::recreate;
+        const auto id = world.create(std::move(request)).value().id;
+        world.host().end(id, EndedBy::death);
+        world.advance(std::chrono::seconds(1));
+        return id;
+      },
+      [](EngineWorld& world, std::string id) { return reap_and_wait(world, id, State::running); },
+      [](EngineWorld& world, std::string id) {
+        world.advance(std::chrono::seconds(300));
+        EXPECT_TRUE(world.run(reap_and_wait(world, id, State::running)));
+        EXPECT_THAT(world.host().ids(), SizeIs(1));
+      });
+}
+
+TEST(Crash, WhileASessionOpensItHoldsItsSandboxOrNothingIsLeft) {
+  sweep_crashes(
+      nothing,
+      [](EngineWorld& world, std::string) {
+        return world.engine().open_session({}, {.scope = SessionScope::workspace, .key = "web"},
+                                           {});
+      },
+      [](EngineWorld& world, std::string) {
+        EXPECT_EQ(world.engine().list_sessions({}).size(), world.host().ids().size());
+        // Whoever tries again gets one, and nobody else holds it but a first try that was written.
+        const auto again = world.run(
+            world.engine().open_session({}, {.scope = SessionScope::workspace, .key = "web"}, {}));
+        ASSERT_TRUE(again) << again.error().message();
+        EXPECT_EQ(again->holders, world.engine().list_sessions({}).size());
+        EXPECT_THAT(world.host().ids(), SizeIs(1));
+      });
+}
+
+TEST(Crash, WhileTheLastSessionClosesItHoldsItsSandboxOrNothingIsLeft) {
+  sweep_crashes(
+      [](EngineWorld& world) {
+        return world
+            .run(world.engine().open_session({}, {.scope = SessionScope::workspace, .key = "web"},
+                                             {}))
+            .value()
+            .id;
+      },
+      [](EngineWorld& world, std::string id) { return world.engine().close_session({}, id); },
+      [](EngineWorld& world, std::string) {
+        EXPECT_EQ(world.engine().list_sessions({}).size(), world.host().ids().size());
+      });
+}
+
 TEST(Crash, DuringForkEachChildIsAbsentOrRunning) {
   sweep_crashes(
       a_running_one,
       [](EngineWorld& world, std::string id) { return world.engine().fork({}, id, 2); },
       [](EngineWorld& world, std::string id) { EXPECT_EQ(world.state_of(id), State::running); });
+}
+
+TEST(Crash, DuringASnapshotItIsThereOrNothingIs) {
+  sweep_crashes(
+      a_running_one,
+      [](EngineWorld& world, std::string id) {
+        return world.engine().snapshot({}, id, {.name = "kept"});
+      },
+      [](EngineWorld& world, std::string id) {
+        EXPECT_EQ(world.state_of(id), State::running);
+        EXPECT_EQ(world.engine().list_snapshots({}, id).size(), world.host().snapshots.size());
+      });
+}
+
+TEST(Crash, DuringTheEndOfASnapshotItIsThereOrNothingIs) {
+  sweep_crashes(
+      [](EngineWorld& world) {
+        const auto id = a_running_one(world);
+        EXPECT_TRUE(world.run(world.engine().snapshot({}, id, {.name = "kept"})));
+        return id;
+      },
+      [](EngineWorld& world, std::string) { return world.engine().drop_snapshot({}, "kept"); },
+      [](EngineWorld& world, std::string id) {
+        EXPECT_EQ(world.engine().list_snapshots({}, id).size(), world.host().snapshots.size());
+      });
+}
+
+TEST(Crash, WhileAPausedOneIsStoppedItIsStoppedOrRuns) {
+  sweep_crashes(
+      [](EngineWorld& world) {
+        const auto id = a_running_one(world);
+        EXPECT_TRUE(world.run(world.engine().pause({}, id)));
+        return id;
+      },
+      [](EngineWorld& world, std::string id) { return world.engine().stop({}, id); },
+      [](EngineWorld& world, std::string id) {
+        // What is told is true: one that is not paused is not frozen.
+        EXPECT_EQ(world.host().boxes.at(id)->paused, world.state_of(id) == State::paused);
+        const auto stopped = world.run(world.engine().stop({}, id));
+        EXPECT_TRUE(stopped && stopped->state == State::stopped);
+      });
+}
+
+TEST(Crash, DuringAResetNobodyGetsWhatWasThere) {
+  sweep_crashes(
+      [](EngineWorld& world) {
+        const auto id = a_running_one(world);
+        world.host().boxes.at(id)->files["/workspace/secret"] = {.bytes = "of the former user"};
+        return id;
+      },
+      [](EngineWorld& world, std::string id) { return world.engine().reset({}, id, {}); },
+      [](EngineWorld& world, std::string id) {
+        const State state = world.state_of(id);
+        const bool has_secret =
+            world.host().has(id) && world.host().boxes.at(id)->files.contains("/workspace/secret");
+        // Before the reset was journalled it did not begin.
+        const bool did_not_begin = world.engine().get({}, id)->resets == 0 && has_secret;
+        EXPECT_TRUE(state == State::failed || (state == State::running && !has_secret) ||
+                    (state == State::running && did_not_begin));
+        EXPECT_TRUE(world.run(world.engine().reset({}, id, {})));
+        EXPECT_FALSE(world.host().boxes.at(id)->files.contains("/workspace/secret"));
+      });
 }
 
 TEST(Crash, DuringARunNothingIsLeft) {

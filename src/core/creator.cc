@@ -1,8 +1,16 @@
 #include "core/creator.h"
 
+#include <algorithm>
+
 #include "base/ids.h"
+#include "core/lifetime.h"
+#include "core/pool_shape.h"
+#include "core/profile_use.h"
 #include "core/request_check.h"
+#include "core/route_plan.h"
 #include "core/router.h"
+#include "core/run_mode.h"
+#include "core/startup.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 
@@ -24,6 +32,17 @@ Result<SandboxSpec> copy(const SandboxSpec& spec) {
   other.expires_at = spec.expires_at;
   other.is_run = spec.is_run;
   other.warm = spec.warm;
+  other.template_id = spec.template_id;
+  other.image = spec.image;
+  other.pull = spec.pull;
+  other.on_progress = spec.on_progress;
+  other.give_up = spec.give_up;
+  other.runtime = spec.runtime;
+  other.persistence = spec.persistence;
+  other.network = spec.network;
+  other.engine_socket = spec.engine_socket;
+  other.mount_roots = spec.mount_roots;
+  other.snapshot = spec.snapshot;
   if (spec.workspace) {
     TRY(other.workspace, copy(*spec.workspace));
   }
@@ -37,6 +56,13 @@ Result<SandboxSpec> copy(const SandboxSpec& spec) {
   return other;
 }
 
+// To a run, and to one that waits in a pool, nobody comes back.
+void never_wait(CreateRequest& request) {
+  request.on_expire = request.on_idle = std::nullopt;
+  request.keep = std::nullopt;
+  request.on_failure = std::nullopt;
+}
+
 }  // namespace
 
 SandboxSpec to_spec(const SandboxRecord& record) {
@@ -44,8 +70,14 @@ SandboxSpec to_spec(const SandboxRecord& record) {
   spec.id = record.id;
   spec.resources = record.resources;
   if (record.env) spec.env = *record.env;
-  spec.expires_at = record.expires_boot;
+  spec.expires_at = record.last_moment();
   spec.is_run = record.lifecycle == Lifecycle::ephemeral;
+  spec.image = record.asked.image;
+  spec.runtime = record.asked.runtime;
+  spec.persistence = record.asked.persistence;
+  spec.network = record.asked.network;
+  spec.engine_socket = record.asked.engine_socket;
+  spec.mount_roots = record.asked.mount_roots;
   return spec;
 }
 
@@ -53,29 +85,63 @@ Task<SandboxView> Creator::create(Caller caller, CreateRequest request,
                                   std::optional<Idempotency> idempotency) {
   telemetry::StageTimer timer(parts_.clock);
   timer.trace_to(caller.trace);
+  CO_TRY_OK(settle(request, Lifecycle::session));
+  CO_TRY(auto snapshot, use_snapshot(caller, request));
   CO_TRY_OK(check_create(request, parts_.options));
   if (idempotency) CO_TRY_OK(check_idempotency(*idempotency));
   CO_TRY_OK(co_await ask_if_needed(to_wish(request)));
   CO_TRY(auto made, co_await find_made(caller, request, idempotency));
   if (made) co_return *std::move(made);
+  CO_TRY(auto entry, co_await admit(caller, request, Lifecycle::session, timer));
+  if (entry.has_waited) {
+    CO_TRY(made, co_await find_made(caller, request, idempotency));
+    if (made) co_return *std::move(made);
+  }
 
-  CO_TRY(auto planned, plan(caller, std::move(request), Lifecycle::session, std::move(timer)));
+  CO_TRY(auto planned,
+         plan(caller, std::move(request), Lifecycle::session, std::move(timer), std::move(entry)));
+  planned.snapshot = std::move(snapshot);
   const auto record = planned.record;
   if (idempotency) {
     auto key = parts_.idempotency.remember(caller, *idempotency, record->id);
     if (!key) {
+      CO_TRY_OK(co_await let_go(planned));
       give_up(planned, Intent{}, key.error());
       co_return std::move(key).error();
     }
     planned.key = *std::move(key);
   }
   auto created = co_await make(std::move(planned));
+  record->place.leave();
   record->creation->end(created);
   if (!created) co_return std::move(created).error();
   co_return record->view();
 }
 
-Task<Explanation> Creator::explain(CreateRequest request) {
+Result<> Creator::settle(CreateRequest& request, Lifecycle lifecycle) const {
+  auto settled = has_profile(request)
+                     ? settle_profile(request, profiles_of(parts_.options), lifecycle)
+                     : settle_without_profile(request);
+  TRY_OK(at_stage("request", std::move(settled)));
+  if (!request.strategy) request.strategy = parts_.options.routing.strategy;
+  return settle_run_mode(request);
+}
+
+Task<RoutePlan> Creator::plan_route(Caller caller, CreateRequest request, std::string as) {
+  // What is for single commands can be planned, too.
+  CO_TRY_OK(settle(request, Lifecycle::ephemeral));
+  CO_TRY(const auto snapshot, use_snapshot(caller, request));
+  CO_TRY_OK(check_create(request, parts_.options));
+  if (parts_.drivers.has_unasked()) CO_TRY_OK(co_await parts_.drivers.ask_rest());
+  RouteWish wish = to_wish(request);
+  if (!wish.runtime.empty()) CO_TRY_OK(co_await parts_.drivers.ask_for_runtimes());
+  if (caller.role != Role::admin) wish.floor = parts_.options.members_floor;
+  co_return at_stage("route", atl::plan_route(parts_.drivers, request, std::move(wish), as));
+}
+
+Task<Explanation> Creator::explain(Caller caller, CreateRequest request) {
+  CO_TRY_OK(settle(request, Lifecycle::ephemeral));
+  CO_TRY(const auto snapshot, use_snapshot(caller, request));
   CO_TRY_OK(check_create(request, parts_.options));
   CO_TRY_OK(co_await ask_if_needed(to_wish(request)));
   CO_TRY(const auto route, at_stage("route", find_route(parts_.drivers, to_wish(request))));
@@ -87,100 +153,151 @@ Task<Explanation> Creator::explain(CreateRequest request) {
   spec.workspace = std::move(request.workspace);
   spec.mounts = std::move(request.mounts);
   spec.root = std::move(request.root);
-  Explanation explanation{slot.name(), slot.capabilities->isolation, {}};
+  spec.template_id = std::move(request.template_id);
+  spec.image = std::move(request.image);
+  spec.pull = request.pull;
+  spec.persistence = request.persistence;
+  spec.network = request.network.value_or(Network::none);
+  spec.engine_socket = request.engine_socket;
+  spec.mount_roots = request.mount_roots;
+  spec.snapshot = request.snapshot;
+  Explanation explanation{slot.name(), isolation_of(*slot.capabilities, to_wish(request)), {}};
+  spec.runtime = std::move(request.runtime);
   CO_TRY(explanation.plan, co_await slot.driver->explain(std::move(spec)));
   co_return explanation;
 }
 
+// Whoever has images keeps a snapshot as one, with all of the root file system in it. Of one that
+// does not answer the router tells that.
+bool Creator::holds_root(const SnapshotView& snapshot) const {
+  const DriverSlot* slot = parts_.drivers.find(snapshot.driver);
+  return slot == nullptr || !slot->capabilities || slot->capabilities->images;
+}
+
+Result<std::shared_ptr<const SnapshotView>> Creator::use_snapshot(const Caller& caller,
+                                                                  CreateRequest& request) const {
+  if (request.snapshot.empty()) return nullptr;
+  auto used = parts_.snapshots.use(caller, request.snapshot);
+  if (!used) return std::move(used).error().with("snapshot").at_stage("request");
+  const SnapshotView& from = **used;
+  const auto differs = [](std::string_view field, const std::string& why) {
+    return Error(Code::invalid_argument, std::string(field) + ": " + why).at_stage("request");
+  };
+  if (!request.driver.empty() && request.driver != from.driver)
+    return differs("driver", "snapshot " + from.id + " is with driver " + from.driver);
+  const auto& route = request.preferred;
+  if (!request.run_mode.empty() && !route.empty() &&
+      std::ranges::find(route, from.driver) == route.end())
+    return differs("run_mode", "snapshot " + from.id + " is with driver " + from.driver);
+  if (!request.image.empty() && request.image != from.image)
+    return differs("image", "a sandbox has one root, and a snapshot has its own");
+  const bool needs_template = !request.template_name.empty() || !holds_root(from);
+  if (needs_template && request.template_name.empty() && !from.template_name.empty()) {
+    return Error(Code::not_found, "snapshot: there is no template " + from.template_name +
+                                      ", which the files of " + from.id + " belong to")
+        .with_hint("add it again: atoll template add " + from.template_name + " ARCHIVE")
+        .at_stage("request");
+  }
+  if (needs_template && request.template_name != from.template_name)
+    return differs("template", from.template_name.empty()
+                                   ? "a sandbox has one root, and a snapshot has its own"
+                                   : "the snapshot is of a sandbox with " + from.template_name);
+  if (!request.runtime.empty() && request.runtime != from.runtime)
+    return differs("runtime", "the snapshot is of a sandbox with another one");
+  if (!request.warm.empty()) return differs("warm", "a snapshot has no interpreter that waits");
+  request.snapshot = from.id;
+  request.driver = from.driver;
+  request.image = from.image;
+  request.runtime = from.runtime;
+  request.persistence = from.persistence;
+  Resources& has = request.resources;
+  const Resources& had = from.resources;
+  if (!has.cpu && !has.sharing && !has.cpu_weight) {
+    has.cpu = had.cpu;
+    has.sharing = had.sharing;
+    has.cpu_weight = had.cpu_weight;
+  }
+  if (!has.memory_mb) has.memory_mb = had.memory_mb;
+  if (!has.pids) has.pids = had.pids;
+  if (!has.disk_mb) has.disk_mb = had.disk_mb;
+  return *std::move(used);
+}
+
 Task<> Creator::ask_if_needed(RouteWish wish) {
-  if (!parts_.drivers.has_unasked() || find_route(parts_.drivers, wish)) co_return Result<>();
-  co_return co_await parts_.drivers.ask_rest();
+  // One that a profile prefers may be among them.
+  const bool is_settled =
+      !parts_.drivers.has_unasked() || (wish.preferred.empty() && find_route(parts_.drivers, wish));
+  if (!is_settled) CO_TRY_OK(co_await parts_.drivers.ask_rest());
+  if (!wish.runtime.empty()) CO_TRY_OK(co_await parts_.drivers.ask_for_runtimes());
+  co_return Result<>();
 }
 
 Task<RecordPtr> Creator::create_for_run(Caller caller, CreateRequest request,
-                                        telemetry::StageTimer timer) {
+                                        telemetry::StageTimer timer,
+                                        std::shared_ptr<GiveUp> give_up) {
   timer.trace_to(caller.trace);
+  CO_TRY(auto snapshot, use_snapshot(caller, request));
   CO_TRY_OK(check_create(request, parts_.options));
+  never_wait(request);
   CO_TRY_OK(co_await ask_if_needed(to_wish(request)));
   if (!request.name.empty() && parts_.sandboxes.find_name(caller.tenant, request.name)) {
     co_return Error(Code::already_exists, "the name " + request.name + " is taken");
   }
-  CO_TRY(auto planned, plan(caller, std::move(request), Lifecycle::ephemeral, std::move(timer)));
+  CO_TRY(auto entry, co_await admit(caller, request, Lifecycle::ephemeral, timer));
+  if (!request.name.empty() && parts_.sandboxes.find_name(caller.tenant, request.name)) {
+    co_return Error(Code::already_exists, "the name " + request.name + " is taken");
+  }
+  CO_TRY(auto planned, plan(caller, std::move(request), Lifecycle::ephemeral, std::move(timer),
+                            std::move(entry)));
+  planned.snapshot = std::move(snapshot);
   const auto record = planned.record;
+  record->give_up = std::move(give_up);
+  auto created = co_await make(std::move(planned));
+  record->place.made();
+  record->creation->end(created);
+  if (!created) co_return std::move(created).error();
+  co_return record;
+}
+
+Task<RecordPtr> Creator::create_for_pool(CreateRequest request, Parking parking) {
+  CO_TRY_OK(check_create(request, parts_.options));
+  never_wait(request);
+  CO_TRY_OK(co_await ask_if_needed(to_wish(request)));
+  // A member of no tenant: what is below the members' floor would be for few.
+  const Caller nobody{.tenant = ""};
+  CO_TRY(auto planned, plan(nobody, std::move(request), Lifecycle::pooled,
+                            telemetry::StageTimer(parts_.clock), Entry()));
+  // A request gets what its first driver would make, so what others make would be for nobody.
+  planned.route.resize(1);
+  const auto record = planned.record;
+  record->asked.pool = std::move(parking.pool);
+  record->asked.pool_print = std::move(parking.print);
+  record->ttl = parking.ttl;
+  record->idle.reset();
+  place(*record, *planned.route.front());
+  planned.spec.expires_at = record->last_moment();
   auto created = co_await make(std::move(planned));
   record->creation->end(created);
   if (!created) co_return std::move(created).error();
   co_return record;
 }
 
-Task<std::optional<SandboxView>> Creator::find_made(const Caller& caller,
-                                                    const CreateRequest& request,
-                                                    const std::optional<Idempotency>& idempotency) {
-  if (idempotency) {
-    CO_TRY(auto by_key, co_await find_by_key(caller, *idempotency));
-    if (by_key) co_return by_key;
-  }
-  if (request.name.empty()) co_return std::optional<SandboxView>();
-  const auto named = parts_.sandboxes.find_name(caller.tenant, request.name);
-  if (!named) co_return std::optional<SandboxView>();
-  if (!sees(caller, *named)) {
-    co_return Error(Code::already_exists, "the name " + request.name + " is taken")
-        .with_hint("use another name");
-  }
-  if (const auto differing = differences(*named, request); !differing.empty()) {
-    co_return Error(
-        Code::already_exists,
-        "the name " + request.name + " is taken by a sandbox that differs in: " + differing)
-        .with_hint("use another name, or destroy " + named->id + " first");
-  }
-  if (named->state == State::stopping) {
-    co_return Error(Code::conflict, "sandbox " + request.name + " is being ended")
-        .with_hint("try again in a moment");
-  }
-  CO_TRY(auto view, co_await join(named));
-  view.was_there = true;
-  co_return std::optional(std::move(view));
-}
-
-Task<std::optional<SandboxView>> Creator::find_by_key(const Caller& caller,
-                                                      const Idempotency& idempotency) {
-  CO_TRY(const auto id, parts_.idempotency.find(caller, idempotency));
-  if (!id) co_return std::optional<SandboxView>();
-  if (const auto live = parts_.sandboxes.find(*id)) {
-    if (!sees(caller, *live)) {
-      co_return Error(Code::idempotency_mismatch, "this idempotency key came with another request")
-          .with_hint("use a new key for a new request");
-    }
-    CO_TRY(auto view, co_await join(live));
-    co_return std::optional(std::move(view));
-  }
-  // Whoever asks wants a sandbox to work with; one that has ended would look like success.
-  co_return Error(Code::conflict, "sandbox " + *id + ", which this idempotency key made, has ended")
-      .with_hint("use a new Idempotency-Key to make another one");
-}
-
-Task<SandboxView> Creator::join(RecordPtr record) {
-  const auto creation = record->creation;
-  CO_TRY_OK(co_await creation->done.wait());
-  if (creation->failure) co_return *creation->failure;
-  co_return record->view();
-}
-
 Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
-                                    Lifecycle lifecycle, telemetry::StageTimer timer) {
+                                    Lifecycle lifecycle, telemetry::StageTimer timer, Entry entry) {
   if (parts_.is_shutting_down) {
     return Error(Code::unavailable, "Atoll is shutting down").with_hint("try again in a moment");
   }
-  if (parts_.sandboxes.size() >= parts_.options.most_sandboxes) {
-    return Error(Code::resource_exhausted, "there are " + std::to_string(parts_.sandboxes.size()) +
-                                               " sandboxes, which is the limit")
-        .with_hint("destroy some, or raise the limit in the configuration");
-  }
-  TRY_OK(check_tenant_has_room(parts_, caller.tenant, 1));
+  const bool is_parking = lifecycle == Lifecycle::pooled;
   RouteWish wish = to_wish(request);
   if (caller.role != Role::admin) wish.floor = parts_.options.members_floor;
-  TRY(auto route, at_stage("route", find_route(parts_.drivers, wish)));
+  auto found = at_stage("route", take_route(parts_.drivers, wish));
+  if (!found && !request.profile.empty()) {
+    return std::move(found).error().with("profile " + request.profile);
+  }
+  TRY(auto route, std::move(found));
   timer.mark("route");
+  const bool may_take = !is_parking && !parts_.shelf.is_empty();
+  const std::string shape = may_take ? shape_of(request) : "";
 
   const auto record = std::make_shared<SandboxRecord>(parts_.executor);
   record->tenant = caller.tenant;
@@ -201,27 +318,43 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
   spec.workspace = std::move(request.workspace);
   spec.mounts = std::move(request.mounts);
   spec.root = std::move(request.root);
+  spec.template_id = std::move(request.template_id);
+  spec.pull = request.pull;
+  spec.snapshot = request.snapshot;
   spec.warm = std::move(request.warm);
-  record->id = route.front()->driver->reserve(spec);
-  const bool was_parked = !record->id.empty();
-  if (!was_parked) record->id = make_sandbox_id();
+  // One that waited keeps the id that it was seen under, and so takes nothing from a pool.
+  const bool has_id = !entry.id.empty();
+  Taken taken;
+  if (!has_id) taken = parts_.shelf.take(shape, *route.front(), record->isolation, record->ttl);
+  if (taken.handle) record->asked.pool = taken.pool->name;
+  if (has_id) {
+    record->id = std::move(entry.id);
+  } else {
+    record->id = taken.handle ? taken.id : route.front()->driver->reserve(spec);
+  }
+  const bool was_parked = !has_id && !taken.handle && !record->id.empty();
+  if (record->id.empty()) record->id = make_sandbox_id();
   spec.id = record->id;
   parts_.sandboxes.insert(record);
+  entry.place.settle();
+  record->place = std::move(entry.place);
   caller.trace.note_sandbox(record->id);
-  return Plan{record,     std::move(spec),  std::move(route),        std::nullopt,
-              was_parked, std::move(timer), std::move(request.files)};
+  Plan planned{record,     std::move(spec),  std::move(route),        std::nullopt,
+               was_parked, std::move(timer), std::move(request.files)};
+  planned.startup = std::move(request.startup);
+  planned.pool = std::move(taken.pool);
+  planned.parked = std::move(taken.handle);
+  return planned;
 }
 
 void Creator::place(SandboxRecord& record, const DriverSlot& slot) {
   record.driver = slot.name();
-  record.isolation = slot.capabilities->isolation;
+  record.isolation = record.asked.engine_socket
+                         ? Isolation::none
+                         : isolation_of(*slot.capabilities, record.asked.runtime);
   record.placement = slot.capabilities->placement;
-  auto ttl = record.ttl;
-  if (const auto most = slot.capabilities->max_lifetime_s) {
-    ttl = std::min(ttl, std::chrono::seconds(*most));
-  }
-  record.expires_at = record.created_at + ttl;
-  record.expires_boot = record.last_active_boot + ttl;
+  set_lifetime(record, {record.created_at, record.last_active_boot}, record.ttl, slot,
+               parts_.options);
 }
 
 Task<> Creator::make(Plan plan) {
@@ -229,8 +362,16 @@ Task<> Creator::make(Plan plan) {
   CO_TRY(auto turn, co_await record->turns.take());
   parts_.sandboxes.move_to(*record, State::starting);
   if (plan.key) plan.more.push_back(store::PutIdempotency{*plan.key});
-  auto begun = co_await announce(plan);
+  Result<Intent> begun = Intent{};
+  auto settled = co_await settle_failed_tries(plan);
+  if (settled && plan.parked) settled = co_await take_over(plan);
+  if (settled) {
+    begun = co_await announce(plan);
+  } else {
+    begun = std::move(settled).error();
+  }
   if (!begun) {
+    CO_TRY_OK(co_await let_go(plan));
     give_up(plan, Intent{}, begun.error());
     co_return std::move(begun).error().at_stage("intent");
   }
@@ -238,6 +379,13 @@ Task<> Creator::make(Plan plan) {
   plan.timer.mark("intent");
 
   auto made = co_await make_journalled(plan, intent);
+  if (!made && plan.snapshot && made.error().code() == Code::not_found) {
+    made = co_await look_for_snapshot(plan, std::move(made).error());
+  }
+  if (record->lifecycle == Lifecycle::pooled) {
+    if (!made) give_up(plan, intent, made.error());
+    co_return made;
+  }
   parts_.metrics.creates.at(record->driver, made ? "ok" : to_string(made.error().code())).add();
   if (!made) {
     give_up(plan, intent, made.error());
@@ -248,16 +396,94 @@ Task<> Creator::make(Plan plan) {
       .observe(std::chrono::duration_cast<std::chrono::nanoseconds>(took));
   record->stages = plan.timer.stages();
   parts_.reaper.schedule(record);
+  note_pool(plan);
+  co_return Result<>();
+}
+
+Task<> Creator::take_over(Plan& plan) {
+  const auto record = plan.record;
+  const Micros at = record->last_moment();
+  auto renewed = co_await plan.parked->renew(at);
+  if (renewed && plan.parked->is_running()) {
+    // That was done before it was parked.
+    plan.startup = nullptr;
+    plan.timer.mark("pool");
+    co_return Result<>();
+  }
+  telemetry::log_warn("a parked sandbox has died, another is made",
+                      {{"sandbox", record->id}, {"driver", record->driver}});
+  auto destroyed = co_await plan.parked->destroy();
+  plan.parked = nullptr;
+  record->asked.pool.clear();
+  if (destroyed) co_return Result<>();
+  // It is still there, so its driver can have no other of this id, and does not answer anyway. What
+  // is left there is nobody's, and the sweeper destroys it.
+  // Others may have stopped answering meanwhile.
+  plan.route.erase(plan.route.begin());
+  std::erase_if(plan.route, [](const DriverSlot* slot) { return !slot->capabilities; });
+  if (plan.route.empty()) co_return std::move(destroyed).error().with(record->driver);
+  place(*record, *plan.route.front());
+  plan.spec.expires_at = record->last_moment();
+  co_return Result<>();
+}
+
+void Creator::note_pool(const Plan& plan) {
+  if (!plan.pool) return;
+  const auto took = std::chrono::duration_cast<Micros>(
+      std::chrono::duration<double, std::milli>(plan.timer.total_ms()));
+  if (plan.record->asked.pool.empty()) {
+    parts_.shelf.note_miss(*plan.pool, plan.record->driver, took);
+  } else {
+    parts_.shelf.note_hit(*plan.pool, plan.record->driver, took);
+  }
+}
+
+// What was taken for a plan that comes to nothing is nobody's again, and not to be trusted.
+Task<> Creator::let_go(Plan& plan) {
+  const auto parked = std::exchange(plan.parked, nullptr);
+  if (!parked) co_return Result<>();
+  auto destroyed = co_await parked->destroy();
+  if (!destroyed) {
+    telemetry::log_warn("a sandbox is left over, the sweeper will destroy it",
+                        {{"sandbox", plan.record->id}, {"why", destroyed.error().message()}});
+  }
+  co_return Result<>();
+}
+
+// Whether it is the snapshot that is not there: whoever lists them sees that then, too.
+Task<> Creator::look_for_snapshot(const Plan& plan, Error why) {
+  DriverSlot* slot = parts_.drivers.find(plan.snapshot->driver);
+  if (slot == nullptr) co_return why;
+  const auto judged = co_await parts_.snapshots.judge(*slot);
+  if (judged && plan.snapshot->state == SnapshotState::lost) {
+    co_return lost(*plan.snapshot).at_stage("create");
+  }
+  co_return why;
+}
+
+// After a crash a try that failed is found as one that was interrupted, and goes on, unless its end
+// is written: then there would be two for one key or one name.
+Task<> Creator::settle_failed_tries(const Plan& plan) {
+  std::erase_if(failed_tries_, [](const auto& tried) { return tried.record->unsettled.empty(); });
+  const auto tries = failed_tries_;
+  for (const auto& tried : tries) {
+    if (tried.record->tenant != plan.record->tenant) continue;
+    const bool same_key = plan.key && plan.key->key == tried.key;
+    const bool same_name = !tried.record->name.empty() && tried.record->name == plan.record->name;
+    if (same_key || same_name) CO_TRY_OK(co_await parts_.journal.catch_up(tried.record));
+  }
   co_return Result<>();
 }
 
 // What is made on this host is seen by the driver, and what no row tells of is destroyed after a
-// crash. That is all that a run needs. A sandbox that was parked is there already, and its row is
-// written before anybody is told of it. Everybody else waits until the intent is safe.
+// crash. That is all that a run needs, or a sandbox that is nobody's. One that was parked is there
+// already, and its row is written before anybody is told of it. Everybody else waits until the
+// intent is safe.
 Task<Intent> Creator::announce(Plan& plan) {
   const auto record = plan.record;
   const bool is_run = record->lifecycle == Lifecycle::ephemeral;
-  if (record->placement == Placement::host && (is_run || plan.was_parked)) {
+  const bool is_there = plan.parked || record->lifecycle == Lifecycle::pooled;
+  if (is_there || (record->placement == Placement::host && (is_run || plan.was_parked))) {
     ++record->generation;
     co_return Intent{};
   }
@@ -267,14 +493,19 @@ Task<Intent> Creator::announce(Plan& plan) {
 
 Task<> Creator::make_journalled(Plan& plan, Intent intent) {
   const auto record = plan.record;
-  auto handle = co_await make_on_route(plan);
-  if (!handle) {
-    co_return std::move(handle).error().with("creating sandbox " + record->id).at_stage("create");
+  if (plan.parked) {
+    record->handle = std::move(plan.parked);
+  } else {
+    auto handle = co_await make_on_route(plan);
+    if (!handle) {
+      co_return std::move(handle).error().with("creating sandbox " + record->id).at_stage("create");
+    }
+    plan.timer.mark(plan.was_parked ? "hand_over" : "create");
+    record->handle = *std::move(handle);
   }
-  plan.timer.mark(plan.was_parked ? "hand_over" : "create");
-  record->handle = *std::move(handle);
 
   auto finished = co_await write_files(plan);
+  if (finished) finished = co_await start_up(plan);
   if (finished) finished = co_await commit(plan, intent);
   if (finished) {
     plan.timer.mark("commit");
@@ -299,9 +530,20 @@ Task<> Creator::write_files(Plan& plan) {
   co_return Result<>();
 }
 
+Task<> Creator::start_up(Plan& plan) {
+  const auto record = plan.record;
+  if (!plan.startup) co_return Result<>();
+  const auto handle = record->handle;
+  co_return co_await atl::start_up(handle->guest(), plan.startup, startup_facts(parts_, *record),
+                                   parts_.clock, plan.timer);
+}
+
 Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
   const auto record = plan.record;
-  for (size_t i = 0;; ++i) {
+  parts_.failover.note_request();
+  for (size_t i = 0;;) {
+    if (record->give_up->is_given_up())
+      co_return Error(Code::cancelled, "nobody wants it any more");
     DriverSlot& slot = *plan.route[i];
     const bool is_last = i + 1 == plan.route.size();
     SandboxSpec spec;
@@ -310,18 +552,30 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
     } else {
       CO_TRY(spec, copy(plan.spec));
     }
-    auto made = co_await slot.driver->create(std::move(spec));
+    // What takes its time there is a stage of its own.
+    spec.on_progress = [&timer = plan.timer,
+                        listener = std::move(spec.on_progress)](const Progress& progress) {
+      if (progress.is_over) timer.mark(progress.stage);
+      if (listener) listener(progress);
+    };
+    spec.give_up = record->give_up;
+    auto made = co_await parts_.failover.create(slot, std::move(spec));
     if (made) co_return std::shared_ptr<Sandbox>(*std::move(made));
-    if (is_last || !is_retryable(made.error().code())) {
-      co_return std::move(made).error().with(slot.name());
+    // Whoever has stopped answering or working since the route was made is passed over.
+    do ++i;
+    while (i < plan.route.size() && (!plan.route[i]->capabilities || why_not_now(*plan.route[i])));
+    if (i == plan.route.size()) co_return std::move(made).error().with(slot.name());
+    if (auto on = parts_.failover.go_on(slot, made.error()); !on) {
+      co_return std::move(on).error().with(slot.name());
     }
+    plan.timer.fail("create", slot.name() + ": " + made.error().message());
     telemetry::log_warn("driver could not create, the next one tries",
                         {{"sandbox", record->id},
                          {"driver", slot.driver->name()},
                          {"why", made.error().message()}});
     // The store must know where to look for it before it can be there.
-    place(*record, *plan.route[i + 1]);
-    plan.spec.expires_at = record->expires_boot;
+    place(*record, *plan.route[i]);
+    plan.spec.expires_at = record->last_moment();
     CO_TRY_OK(co_await parts_.journal.note(record));
   }
 }
@@ -332,13 +586,16 @@ Task<> Creator::commit(Plan& plan, Intent intent) {
     co_return Error(Code::unavailable, "sandbox " + record->id + " ended while it started");
   }
   parts_.sandboxes.move_to(*record, State::running);
+  if (record->lifecycle == Lifecycle::pooled) co_return Result<>();
   if (record->lifecycle == Lifecycle::ephemeral) {
     record->run_intent = intent.id;
     co_return Result<>();
   }
-  auto settled = co_await parts_.journal.settle(record, intent, store::IntentState::done, {},
-                                                std::move(plan.more));
-  if (!settled) co_return std::move(settled).error();
+  record->asked.course.stages = plan.timer.stages();
+  // What cannot be written is undone, so nobody may write it later.
+  auto more = std::move(plan.more);
+  if (intent.id != 0) more.push_back(store::EndIntent{intent.id, store::IntentState::done, {}});
+  CO_TRY_OK(co_await parts_.journal.note(record, std::move(more)));
   // It may have died while the store was writing, and nobody has been told that it lives yet.
   if (record->state != State::running) {
     co_return Error(Code::unavailable, "sandbox " + record->id + " ended while it started");
@@ -349,6 +606,8 @@ Task<> Creator::commit(Plan& plan, Intent intent) {
 void Creator::give_up(Plan& plan, Intent intent, const Error& why) {
   const auto record = plan.record;
   record->failure = why.message();
+  plan.timer.fail(why.stage().empty() ? "create" : why.stage(), why.message());
+  record->stages = record->asked.course.stages = plan.timer.stages();
   if (record->state != State::failed) parts_.sandboxes.move_to(*record, State::failed);
   record->ended_at = parts_.clock.wall();
   ++record->generation;
@@ -356,12 +615,15 @@ void Creator::give_up(Plan& plan, Intent intent, const Error& why) {
   std::vector<store::Change> more;
   if (plan.key) {
     parts_.idempotency.forget(*plan.key);
-    more.push_back(store::DropIdempotency{plan.key->tenant, plan.key->key});
+    more.push_back(store::DropIdempotency{plan.key->tenant, plan.key->key, record->id});
   }
   if (intent.id != 0) {
     parts_.journal.settle_later(record, intent, store::IntentState::failed, why.message(),
                                 std::move(more));
-  } else if (record->lifecycle == Lifecycle::ephemeral) {
+    if (plan.key || !record->name.empty()) {
+      failed_tries_.push_back({record, plan.key ? plan.key->key : std::string()});
+    }
+  } else if (record->lifecycle == Lifecycle::ephemeral || plan.was_parked) {
     parts_.journal.note_later(record);
   }
 }

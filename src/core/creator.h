@@ -6,6 +6,7 @@
 
 namespace atl {
 
+struct RoutePlan;
 struct RouteWish;
 
 class Creator final {
@@ -15,11 +16,24 @@ class Creator final {
   Task<SandboxView> create(Caller caller, CreateRequest request,
                            std::optional<Idempotency> idempotency);
 
-  Task<Explanation> explain(CreateRequest request);
+  Task<Explanation> explain(Caller caller, CreateRequest request);
+  Task<RoutePlan> plan_route(Caller caller, CreateRequest request, std::string as);
+
+  // Works the request's profile in; see profile_use.h.
+  Result<> settle(CreateRequest& request, Lifecycle lifecycle) const;
 
   // For a run: journalled once, and its success is not committed, since whatever is left of a run
-  // after a restart is destroyed.
-  Task<RecordPtr> create_for_run(Caller caller, CreateRequest request, telemetry::StageTimer timer);
+  // after a restart is destroyed. Code::cancelled when it is given up before it is made.
+  Task<RecordPtr> create_for_run(Caller caller, CreateRequest request, telemetry::StageTimer timer,
+                                 std::shared_ptr<GiveUp> give_up);
+
+  // For a pool: nobody's, and in no row; see pool_shelf.h.
+  struct Parking {
+    std::string pool;
+    std::string print;  // of its shape
+    std::chrono::seconds ttl;
+  };
+  Task<RecordPtr> create_for_pool(CreateRequest request, Parking parking);
 
  private:
   // A sandbox that is in the table and not made yet.
@@ -31,7 +45,11 @@ class Creator final {
     bool was_parked = false;  // the driver has one ready
     telemetry::StageTimer timer;
     std::vector<NewFile> files = {};
-    std::vector<store::Change> more = {};  // to be written with the record
+    std::vector<store::Change> more = {};                    // to be written with the record
+    std::shared_ptr<const SnapshotView> snapshot = nullptr;  // kept from being dropped meanwhile
+    std::shared_ptr<const policy::Startup> startup = nullptr;
+    PoolPtr pool = nullptr;                     // that it could be from
+    std::shared_ptr<Sandbox> parked = nullptr;  // and that it is, then
   };
 
   // What was made for the same key or name before, or is being made; nullopt when there is nothing.
@@ -40,21 +58,52 @@ class Creator final {
       const std::optional<Idempotency>& idempotency);
   Task<std::optional<SandboxView>> find_by_key(const Caller& caller,
                                                const Idempotency& idempotency);
+  // A place among those that may be made, and what the wait for it has settled (admit.cc).
+  struct Entry {
+    Place place;
+    std::string id;           // "" = none yet
+    bool has_waited = false;  // what was known before need not be so any more
+  };
+  Task<Entry> admit(const Caller& caller, const CreateRequest& request,  // awaited at once
+                    Lifecycle lifecycle, telemetry::StageTimer& timer);
+  Task<Entry> wait_for_turn(const Caller& caller, const CreateRequest& request,
+                            Lifecycle lifecycle);
   Task<SandboxView> join(RecordPtr record);
+  Task<SandboxView> join_with_key(RecordPtr record, store::IdempotencyRow key);
   // Drivers that were to be asked late are asked if no other will do.
   Task<> ask_if_needed(RouteWish wish);
+  bool holds_root(const SnapshotView& snapshot) const;
+  // Fills in what a snapshot decides; null without one. Code::not_found for one that is not there.
+  Result<std::shared_ptr<const SnapshotView>> use_snapshot(const Caller& caller,
+                                                           CreateRequest& request) const;
   Result<Plan> plan(const Caller& caller, CreateRequest request, Lifecycle lifecycle,
-                    telemetry::StageTimer timer);
+                    telemetry::StageTimer timer, Entry entry);
   Task<> make(Plan plan);
+  // What was parked becomes the plan's, or goes and is made afresh.
+  Task<> take_over(Plan& plan);
+  void note_pool(const Plan& plan);
+  Task<> let_go(Plan& plan);
+  Task<> look_for_snapshot(const Plan& plan, Error why);  // awaited at once
+  Task<> settle_failed_tries(const Plan& plan);           // awaited at once
   Task<Intent> announce(Plan& plan);
   Task<> make_journalled(Plan& plan, Intent intent);
   Task<std::shared_ptr<Sandbox>> make_on_route(Plan& plan);
   Task<> write_files(Plan& plan);
+  Task<> start_up(Plan& plan);
   Task<> commit(Plan& plan, Intent intent);
   void place(SandboxRecord& record, const DriverSlot& slot);
   void give_up(Plan& plan, Intent intent, const Error& why);
 
+  struct FailedTry {
+    RecordPtr record;
+    std::string key;  // "" = none
+  };
+
   Parts& parts_;
+  // That had a key or a name, and of whose end the store may not know yet.
+  std::vector<FailedTry> failed_tries_;
+  // Keys, with their tenants, that are being given to sandboxes which were there already.
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<Joint>> joining_keys_;
 };
 
 // Everything a driver needs to make the record's sandbox, without host directories.

@@ -33,11 +33,13 @@ Task<> Destroyer::take_turn_and_end(RecordPtr record, EndReason reason) {
   Error being_destroyed(Code::conflict, "sandbox " + record->id + " is being destroyed");
   auto turn = waits_in_line ? record->turns.take()
                             : record->turns.take_before_all(std::move(being_destroyed));
+  // Nobody waits for an image to come that nobody wants. One whose time is up stays in line.
+  if (!waits_in_line) record->give_up->give_up();
   CO_TRY(auto held, co_await std::move(turn));
   if (record->state == State::destroyed || record->ended_at) co_return Result<>();
   if (reason == EndReason::expired) {
-    const auto deadline = record->deadline();
-    if (!deadline || *deadline > parts_.clock.boot()) {
+    const auto due = record->due();
+    if (!due || due->act != Act::kill || due->at > parts_.clock.boot()) {
       parts_.reaper.schedule(record);
       co_return Result<>();
     }
@@ -46,11 +48,14 @@ Task<> Destroyer::take_turn_and_end(RecordPtr record, EndReason reason) {
   CO_TRY(auto intent, co_await announce(record, reason));
   auto destroyed = co_await destroy_on_driver(record);
   if (!destroyed) {
-    record->is_doomed = true;
-    telemetry::log_warn("sandbox could not be destroyed, the sweeper will try again",
-                        {{"sandbox", record->id}, {"why", destroyed.error().message()}});
+    if (!std::exchange(record->is_doomed, true)) {
+      telemetry::log_warn("sandbox could not be destroyed, the sweeper will try again",
+                          {{"sandbox", record->id}, {"why", destroyed.error().message()}});
+    }
+    parts_.on_behind();
     const std::string why = destroyed.error().message();
-    parts_.journal.settle_later(record, intent, store::IntentState::failed, why);
+    if (record->lifecycle != Lifecycle::pooled)
+      parts_.journal.settle_later(record, intent, store::IntentState::failed, why);
     co_return std::move(destroyed).error().with("destroying sandbox " + record->id);
   }
   co_return co_await finish(record, intent, reason);
@@ -62,7 +67,8 @@ Task<Intent> Destroyer::announce(RecordPtr record, EndReason reason) {
   if (record->state != State::stopping) {
     parts_.sandboxes.move_to(*record, State::stopping);
   }
-  if (reason == EndReason::run_over) co_return Intent{};
+  // Of what is nobody's no row tells.
+  if (reason == EndReason::run_over || record->lifecycle == Lifecycle::pooled) co_return Intent{};
   std::vector<store::Change> more;
   if (record->interrupted) {
     more.push_back(store::EndIntent{record->interrupted->id, store::IntentState::undone, {}});
@@ -80,7 +86,9 @@ Task<> Destroyer::destroy_on_driver(RecordPtr record) {
   if (!record->handle) {
     CO_TRY(DriverSlot * slot, parts_.drivers.get_ready(record->driver));
     auto attached = co_await slot->driver->attach(record->id);
-    if (!attached && attached.error().code() == Code::not_found) co_return Result<>();
+    // Half of it may be left.
+    if (!attached && attached.error().code() == Code::not_found)
+      co_return co_await slot->driver->destroy_orphan(record->id);
     if (!attached) co_return std::move(attached).error();
     record->handle = *std::move(attached);
   }
@@ -101,6 +109,7 @@ Task<> Destroyer::finish(RecordPtr record, Intent intent, EndReason reason) {
   telemetry::log_debug("sandbox destroyed",
                        {{"sandbox", record->id}, {"expired", is_expiry(reason)}});
 
+  if (record->lifecycle == Lifecycle::pooled) co_return Result<>();
   std::vector<store::Change> more;
   if (record->run_intent != 0) {
     more.push_back(store::EndIntent{record->run_intent, store::IntentState::done, {}});

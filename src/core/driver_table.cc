@@ -6,13 +6,20 @@
 
 namespace atl {
 
-DriverTable::DriverTable(std::vector<EngineDriver> drivers, Asking asking) {
+DriverTable::DriverTable(std::vector<EngineDriver> drivers, Asking asking,
+                         const RoutingOptions& routing, const Clock& clock) {
   slots_.reserve(drivers.size());
   for (auto& given : drivers) {
     const bool is_late = asking == Asking::when_needed && given.driver->is_somebody_elses();
+    const auto weight = routing.weights.find(std::string(given.driver->name()));
     slots_.push_back({.driver = std::move(given.driver),
                       .summary = std::move(given.summary),
-                      .is_asked = !is_late});
+                      .is_asked = !is_late,
+                      .has_runtimes = !is_late,
+                      .health = DriverHealth(routing.health),
+                      .circuit = CircuitBreaker(clock, routing.circuit),
+                      .start = StartEstimate(clock),
+                      .weight = weight == routing.weights.end() ? 1 : weight->second});
   }
 }
 
@@ -29,7 +36,20 @@ bool DriverTable::has_unasked() const {
 
 Task<> DriverTable::ask_rest() {
   for (auto& slot : slots_) {
-    if (!std::exchange(slot.is_asked, true)) CO_TRY_OK(co_await probe(slot));
+    if (slot.is_asked) continue;
+    CO_TRY_OK(co_await probe(slot));
+    // Not before: another request that comes meanwhile asks, too, instead of being refused.
+    slot.is_asked = true;
+  }
+  co_return Result<>();
+}
+
+Task<> DriverTable::ask_for_runtimes() {
+  for (auto& slot : slots_) {
+    if (slot.has_runtimes || !slot.capabilities) continue;
+    auto probed = co_await slot.driver->probe_with_runtimes();
+    note_probe(slot, std::move(probed));
+    slot.has_runtimes = slot.capabilities.has_value();
   }
   co_return Result<>();
 }
@@ -42,21 +62,32 @@ Task<> DriverTable::probe_missing() {
 }
 
 Task<> DriverTable::probe(DriverSlot& slot) {
-  auto probed = co_await slot.driver->probe();
+  auto probing = slot.has_runtimes ? slot.driver->probe_with_runtimes() : slot.driver->probe();
+  auto probed = co_await std::move(probing);
+  note_probe(slot, std::move(probed));
+  co_return Result<>();
+}
+
+void DriverTable::note_probe(DriverSlot& slot, Result<Capabilities> probed) {
+  const DriverCondition before = slot.health.state();
   if (probed) {
     if (!slot.capabilities) {
       telemetry::log_debug("driver is available", {{"driver", slot.driver->name()}});
     }
+    slot.health.answered();
+    if (before == DriverCondition::down) slot.circuit.end_pause();
     slot.capabilities = *std::move(probed);
+    slot.was_ready = true;
   } else {
-    if (slot.capabilities) {
-      telemetry::log_warn("driver stopped answering",
-                          {{"driver", slot.driver->name()}, {"why", probed.error().message()}});
-    }
-    slot.capabilities.reset();
+    slot.health.failed();
     slot.trouble = std::move(probed).error();
+    if (slot.capabilities && !slot.health.is_trusted()) {
+      telemetry::log_warn("driver stopped answering",
+                          {{"driver", slot.driver->name()}, {"why", slot.trouble.message()}});
+      slot.capabilities.reset();
+    }
   }
-  co_return Result<>();
+  if (on_health_ && slot.health.state() != before) on_health_(slot, before);
 }
 
 DriverSlot* DriverTable::find(std::string_view name) {
@@ -98,6 +129,14 @@ std::vector<DriverView> DriverTable::views() const {
       view.unavailable_because = slot.trouble.message();
       view.hint = slot.trouble.hint();
     }
+    view.health = slot.health.state();
+    if (view.health == DriverCondition::failing) view.last_failure = slot.trouble.message();
+    view.circuit = slot.circuit.state();
+    view.circuit_opens_for = std::chrono::ceil<Millis>(slot.circuit.remaining());
+    view.measured_start_ms = slot.start.measured_ms();
+    view.measured_starts = slot.start.samples();
+    if (view.available) view.price_per_hour = price_of(*slot.capabilities);
+    view.weight = slot.weight;
     views.push_back(std::move(view));
   }
   return views;
@@ -111,6 +150,17 @@ Error DriverTable::lacking(std::string_view driver, std::string_view verb,
   }
   return Error(Code::unsupported, std::string(driver) + " cannot " + std::string(verb))
       .with_hint(able.empty() ? "no configured driver can" : enumerate(able) + " can");
+}
+
+std::optional<double> price_of(const Capabilities& can) {
+  if (can.price_per_hour) return can.price_per_hour;
+  return can.placement == Placement::host ? std::optional(0.0) : std::nullopt;
+}
+
+std::optional<double> start_of(const DriverSlot& slot) {
+  if (const auto measured = slot.start.measured_ms()) return measured;
+  if (!slot.capabilities || slot.capabilities->typical_start_ms <= 0) return std::nullopt;
+  return slot.capabilities->typical_start_ms;
 }
 
 std::string enumerate(const std::vector<std::string>& words) {

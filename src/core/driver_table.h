@@ -7,32 +7,55 @@
 #include <string_view>
 #include <vector>
 
+#include "core/circuit_breaker.h"
+#include "core/driver_health.h"
 #include "core/engine.h"
+#include "core/start_estimate.h"
 
 namespace atl {
 
 struct DriverSlot {
   std::unique_ptr<Driver> driver;
   std::string summary;
-  // Nullopt while it does not answer, and `trouble` says why.
+  // Nullopt while it does not answer, and `trouble` says why: when it never has, or when so many
+  // answers are missing as DriverHealth wants.
   std::optional<Capabilities> capabilities;
   Error trouble{Code::unavailable, "not probed yet"};
-  bool is_asked = true;  // false = not before ask_rest()
+  bool was_ready = false;
+  bool is_asked = true;      // false = not before ask_rest()
+  bool has_runtimes = true;  // false = not before ask_for_runtimes()
+  DriverHealth health;
+  CircuitBreaker circuit;
+  StartEstimate start;
+  int64_t weight = 1;
+  // For strategies that go round: when it was first on a route, and what it has got ahead.
+  uint64_t last_turn = 0;
+  double credit = 0;
 
   std::string name() const { return std::string(driver->name()); }
 };
 
 class DriverTable final {
  public:
-  explicit DriverTable(std::vector<EngineDriver> drivers, Asking asking = Asking::at_once);
+  // `clock` outlives it.
+  explicit DriverTable(std::vector<EngineDriver> drivers, Asking asking = Asking::at_once,
+                       const RoutingOptions& routing = {}, const Clock& clock = system_clock());
+
+  // Called when the health of a driver has changed, with what it was before.
+  using OnHealth = std::function<void(const DriverSlot& slot, DriverCondition before)>;
+  void set_on_health(OnHealth on_health) { on_health_ = std::move(on_health); }
 
   // Asks every driver, or only those that did not answer last time.
   Task<> probe_all();
   Task<> probe_missing();
   Task<> probe(DriverSlot& slot);
+  // What a probe found, by whoever has asked.
+  void note_probe(DriverSlot& slot, Result<Capabilities> probed);
   // Those that were to be asked late.
   bool has_unasked() const;
   Task<> ask_rest();
+  // Their runtimes, which are tried only when somebody names one.
+  Task<> ask_for_runtimes();
 
   DriverSlot* find(std::string_view name);
   // Code::unavailable when it is not configured any more or does not answer.
@@ -42,6 +65,8 @@ class DriverTable final {
   const std::vector<DriverSlot>& slots() const { return slots_; }
   std::vector<std::string> names() const;
   std::vector<DriverView> views() const;
+  // Counts routes that were taken.
+  uint64_t next_turn() { return ++turns_; }
 
   // Code::unsupported: "local cannot pause", and which configured drivers can.
   Error lacking(std::string_view driver, std::string_view verb,
@@ -49,7 +74,14 @@ class DriverTable final {
 
  private:
   std::vector<DriverSlot> slots_;
+  OnHealth on_health_;
+  uint64_t turns_ = 0;
 };
+
+// US dollars; nothing for what runs on this host and does not say otherwise; nullopt = not known.
+std::optional<double> price_of(const Capabilities& can);
+// How long a create takes, in milliseconds: measured lately, else declared; nullopt = not known.
+std::optional<double> start_of(const DriverSlot& slot);
 
 // "a", "a and b", "a, b and c".
 std::string enumerate(const std::vector<std::string>& words);

@@ -7,11 +7,18 @@
 #include "core/creator.h"
 #include "core/destroyer.h"
 #include "core/detached.h"
+#include "core/health_prober.h"
 #include "core/operation.h"
 #include "core/parts.h"
+#include "core/pool_keeper.h"
+#include "core/profile_use.h"
+#include "core/pulse.h"
 #include "core/recovery.h"
+#include "core/route_plan.h"
 #include "core/router.h"
 #include "core/runs.h"
+#include "core/sessions.h"
+#include "core/start_records.h"
 #include "core/sweeper.h"
 #include "json/describe.h"
 #include "telemetry/log.h"
@@ -20,6 +27,11 @@ namespace atl {
 namespace {
 
 constexpr Millis kPatienceAtEnd = std::chrono::seconds(30);
+// Before something is tried again that failed because a driver does not answer.
+constexpr Micros kPauseAfterTrouble = std::chrono::seconds(10);
+// A sandbox that falls asleep again before whoever woke it has come in, this often in a row, is
+// nobody's luck.
+constexpr int kMostWakings = 3;
 
 // What a sandbox changes in the tree of a template is in no directory of the host's; the places
 // where such directories are shown are of the tree, too.
@@ -40,8 +52,13 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
         changer(parts),
         runs(parts, creator, destroyer),
         recovery(parts),
-        sweeper(parts, recovery, destroyer, changer) {
-    parts.reaper.set_expire([this](RecordPtr record) { end_later(record, EndReason::expired); });
+        sweeper(parts, recovery, destroyer, changer),
+        keeper(parts, creator, destroyer, calls),
+        prober(parts),
+        pulse(parts),
+        sessions(parts, creator, destroyer, changer) {
+    parts.on_behind = [this] { sweeper.wake(); };
+    parts.reaper.set_expire([this](const RecordPtr& record) { act_on(record); });
   }
 
   template <typename T>
@@ -62,18 +79,47 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
                           Task<T> (Changer::*act)(RecordPtr, Parameters...),
                           Arguments... arguments) {
     CO_TRY(auto record, parts.sandboxes.get(caller, id_or_name));
+    CO_TRY_OK(co_await take_up(record));
     Operation operation(caller, parts.metrics, {record->driver, record->id}, verb);
     auto changed = co_await (changer.*act)(record, std::move(arguments)...);
     operation.end(changed);
     co_return changed;
   }
 
+  // What an earlier daemon had begun is finished or undone before anything new is: it would undo
+  // that.
+  Task<> take_up(RecordPtr record) {
+    if (!record->awaits_driver) co_return Result<>();
+    CO_TRY_OK(co_await recovery.settle(record));
+    if (!record->awaits_driver) co_return Result<>();
+    CO_TRY_OK(parts.drivers.get_ready(record->driver));
+    co_return Error(Code::unavailable,
+                    "driver " + record->driver + " has not handed over sandbox " + record->id)
+        .with_hint("try again in a moment");
+  }
+
   Task<> find_and_destroy(Caller caller, std::string id_or_name) {
-    CO_TRY(auto record, parts.sandboxes.get(caller, id_or_name));
+    if (!parts.sandboxes.get_any(caller, id_or_name) &&
+        parts.admission.send_away(caller, id_or_name))
+      co_return Result<>();
+    CO_TRY(auto record, parts.sandboxes.get_any(caller, id_or_name));
     Operation operation(caller, parts.metrics, {record->driver, record->id}, "destroy");
     auto destroyed = co_await destroyer.destroy(record, EndReason::asked);
     operation.end(destroyed);
     co_return destroyed;
+  }
+
+  Task<> find_and_drop(Caller caller, std::string id_or_name) {
+    CO_TRY(auto snapshot, parts.snapshots.get(caller, id_or_name));
+    const SnapshotView view = snapshot->view;
+    if (view.state == SnapshotState::making) {
+      co_return Error(Code::conflict, "snapshot " + view.id + " is being made")
+          .with_hint("try again in a moment");
+    }
+    Operation operation(caller, parts.metrics, {view.driver, view.sandbox}, "drop_snapshot");
+    auto dropped = co_await parts.snapshots.drop(std::move(snapshot));
+    operation.end(dropped);
+    co_return dropped;
   }
 
   // Owned by the engine's calls, like everything that somebody asked for.
@@ -83,22 +129,105 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
           [self = shared_from_this()](Result<>) { self->calls.end(); });
   }
 
+  // What the reaper has found to be due.
+  void act_on(const RecordPtr& record) {
+    const auto due = record->due();
+    const Act act = due ? due->act : Act::kill;
+    if (act == Act::kill) return end_later(record, EndReason::expired);
+    calls.begin();
+    spawn(parts.executor, act == Act::revive ? revive(record) : rest(record),
+          [self = shared_from_this()](Result<>) { self->calls.end(); });
+  }
+
+  Task<> rest(RecordPtr record) {
+    auto taken_up = co_await take_up(record);
+    if (!taken_up) {
+      record->rest_not_before = parts.clock.boot() + kPauseAfterTrouble;
+      parts.reaper.schedule(record);
+      co_return taken_up;
+    }
+    co_return co_await changer.rest(record);
+  }
+
+  Task<> revive(RecordPtr record) {
+    auto taken_up = co_await take_up(record);
+    if (!taken_up) {
+      if (record->recover_at.count() != 0)
+        record->recover_at = parts.clock.boot() + kPauseAfterTrouble;
+      parts.reaper.schedule(record);
+      co_return taken_up;
+    }
+    co_return co_await changer.revive(record);
+  }
+
+  // Whether a use has to wait for the sandbox first.
+  static bool rests(const SandboxRecord& record) {
+    const bool is_still = record.state == State::paused || record.state == State::stopped;
+    return record.is_dozing_off || record.waking ||
+           (is_still && record.asked.course.rest != Rest::none);
+  }
+
+  Task<> wake(Caller caller, RecordPtr record) {
+    if (const auto joint = record->waking) {
+      CO_TRY_OK(co_await joint->done.wait());
+      if (joint->failure) co_return *joint->failure;
+      co_return Result<>();
+    }
+    const auto joint = std::make_shared<Joint>(parts.executor);
+    record->waking = joint;
+    Operation operation(caller, parts.metrics, {record->driver, record->id}, "wake");
+    auto woken = co_await take_up(record);
+    if (woken) woken = co_await changer.wake(record);
+    operation.end(woken);
+    record->waking = nullptr;
+    joint->end(woken);
+    co_return woken;
+  }
+
+  Task<> wake_if_resting(Caller caller, std::string id_or_name) {
+    CO_TRY(const auto record, parts.sandboxes.get(caller, id_or_name));
+    for (int tries = 0; tries < kMostWakings && rests(*record); ++tries) {
+      CO_TRY_OK(co_await to_end(wake(caller, record)));
+    }
+    co_return Result<>();
+  }
+
   Task<> recover() {
     CO_TRY_OK(co_await parts.drivers.probe_all());
-    CO_TRY_OK(co_await recovery.load());
+    CO_TRY(const auto pools, co_await recovery.load());
+    keeper.set_owner(weak_from_this());
+    keeper.load(pools);
     CO_TRY_OK(co_await sweeper.sweep(Sweeper::Orphans::at_once));
+    CO_TRY_OK(co_await sessions.load());
+    spawn(parts.executor, sessions.run(), [self = shared_from_this()](Result<>) {});
     spawn(parts.executor, parts.reaper.run(), [self = shared_from_this()](Result<>) {});
     spawn(parts.executor, sweeper.run(), [self = shared_from_this()](Result<>) {});
+    const auto self = shared_from_this();
+    if (parts.options.pooling == Pooling::on)
+      spawn(parts.executor, keeper.run(), [self](Result<>) {});
+    spawn(parts.executor, prober.run(self), [self](Result<>) {});
+    spawn(parts.executor, pulse.run(), [self](Result<>) {});
     if (parts.sandboxes.size() > 0) {
       telemetry::log_info("sandboxes taken up", {{"count", parts.sandboxes.size()}});
     }
     co_return Result<>();
   }
 
+  Task<> ask_rest() {
+    CO_TRY_OK(co_await parts.drivers.ask_rest());
+    co_return co_await parts.drivers.ask_for_runtimes();
+  }
+
   Task<> shut_down(Ending ending) {
     parts.is_shutting_down = true;
+    parts.admission.close();
     parts.reaper.stop();
     sweeper.stop();
+    keeper.stop(ending);
+    keeper.give_up_fills();
+    prober.stop();
+    pulse.stop();
+    sessions.stop();
     for (const auto& record : parts.sandboxes.all()) {
       const bool ends =
           ending == Ending::end_sandboxes || record->lifecycle == Lifecycle::ephemeral;
@@ -106,11 +235,23 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
     }
     auto quiet = co_await calls.wait_for_none(kPatienceAtEnd);
     if (!quiet) co_return std::move(quiet).error().with("waiting for calls to end");
+    if (ending == Ending::leave_sandboxes) CO_TRY_OK(co_await keeper.write_down());
     if (ending == Ending::end_sandboxes && parts.sandboxes.size() > 0) {
       co_return Error(Code::unavailable,
                       std::to_string(parts.sandboxes.size()) + " sandboxes could not be destroyed");
     }
     co_return Result<>();
+  }
+
+  Task<SandboxView> create(Caller caller, CreateRequest request,
+                           std::optional<Idempotency> idempotency) {
+    if (!request.stop) request.stop = std::make_shared<RunStop>();
+    const auto stop = request.stop;
+    auto created = co_await to_end(
+        creator.create(std::move(caller), std::move(request), std::move(idempotency)));
+    // Whoever waited was cancelled: a place in the queue is somebody else's.
+    if (!created && created.error().code() == Code::cancelled) stop->stop();
+    co_return created;
   }
 
   Task<RunResult> run(Caller caller, CreateRequest request, ExecRequest exec,
@@ -131,6 +272,10 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
   Runs runs;
   Recovery recovery;
   Sweeper sweeper;
+  PoolKeeper keeper;
+  HealthProber prober;
+  Pulse pulse;
+  Sessions sessions;
 };
 
 namespace {
@@ -172,6 +317,10 @@ Engine::~Engine() {
   for (auto& slot : impl_->parts.drivers.slots()) slot.driver->set_listener(nullptr);
   impl_->parts.reaper.stop();
   impl_->sweeper.stop();
+  impl_->keeper.stop(Ending::leave_sandboxes);
+  impl_->prober.stop();
+  impl_->pulse.stop();
+  impl_->sessions.stop();
 }
 
 Task<> Engine::recover() { return impl_->to_end(impl_->recover()); }
@@ -181,17 +330,25 @@ Task<> Engine::shut_down(Ending ending) { return impl_->shut_down(ending); }
 
 Task<SandboxView> Engine::create(Caller caller, CreateRequest request,
                                  std::optional<Idempotency> idempotency) {
-  return impl_->to_end(
-      impl_->creator.create(std::move(caller), std::move(request), std::move(idempotency)));
+  return impl_->create(std::move(caller), std::move(request), std::move(idempotency));
 }
 
-Task<Explanation> Engine::explain(CreateRequest request) {
-  return impl_->to_end(impl_->creator.explain(std::move(request)));
+Task<RoutePlan> Engine::plan(Caller caller, CreateRequest request, std::string as) {
+  return impl_->to_end(
+      impl_->creator.plan_route(std::move(caller), std::move(request), std::move(as)));
+}
+
+const policy::Profiles& Engine::profiles() const { return profiles_of(impl_->parts.options); }
+
+Task<Explanation> Engine::explain(Caller caller, CreateRequest request) {
+  return impl_->to_end(impl_->creator.explain(std::move(caller), std::move(request)));
 }
 
 Result<SandboxView> Engine::get(const Caller& caller, std::string_view id_or_name) {
-  TRY(const auto record, impl_->parts.sandboxes.get(caller, id_or_name));
-  return record->view();
+  auto record = impl_->parts.sandboxes.get_any(caller, id_or_name);
+  if (record) return (*record)->view();
+  if (auto waiting = impl_->parts.admission.find(caller, id_or_name)) return *std::move(waiting);
+  return std::move(record).error();
 }
 
 Result<SandboxPage> Engine::list(const Caller& caller, const ListFilter& filter) {
@@ -203,9 +360,20 @@ std::optional<std::string> Engine::find_tenant(std::string_view id) const {
   return record ? std::optional(record->tenant) : std::nullopt;
 }
 
-size_t Engine::count_of(const std::string& tenant) const {
-  return impl_->parts.sandboxes.count_of(tenant);
+int64_t Engine::resets_of(std::string_view id) const {
+  const auto record = impl_->parts.sandboxes.find(id);
+  return record ? record->asked.resets : 0;
 }
+
+size_t Engine::count_of(const std::string& tenant) const {
+  return static_cast<size_t>(impl_->parts.sandboxes.used_by(tenant).sandboxes);
+}
+
+TenantUse Engine::use_of(const std::string& tenant) const {
+  return impl_->parts.admission.use_of(tenant);
+}
+
+void Engine::close_admission() { impl_->parts.admission.close(); }
 
 bool Engine::has_root(std::string_view host_path) const {
   return std::ranges::any_of(impl_->parts.sandboxes.all(), [&](const RecordPtr& record) {
@@ -244,17 +412,37 @@ Task<SandboxView> Engine::resume(Caller caller, std::string id_or_name) {
   return impl_->change("resume", std::move(caller), std::move(id_or_name), &Changer::resume);
 }
 
-Task<std::string> Engine::snapshot(Caller caller, std::string id_or_name, std::string name) {
-  return impl_->change("snapshot", std::move(caller), std::move(id_or_name), &Changer::snapshot,
-                       std::move(name));
+Task<SandboxView> Engine::reset(Caller caller, std::string id_or_name,
+                                std::map<std::string, std::string> env) {
+  return impl_->change("reset", caller, std::move(id_or_name), &Changer::reset, caller,
+                       std::move(env));
 }
 
-Task<std::vector<SandboxView>> Engine::fork(Caller caller, std::string id_or_name, size_t count) {
-  return impl_->change("fork", std::move(caller), std::move(id_or_name), &Changer::fork, count);
+Task<SnapshotView> Engine::snapshot(Caller caller, std::string id_or_name, SnapshotAsk ask) {
+  return impl_->change("snapshot", caller, std::move(id_or_name), &Changer::snapshot,
+                       caller.subject, std::move(ask));
+}
+
+Result<SnapshotView> Engine::get_snapshot(const Caller& caller, std::string_view id_or_name) {
+  TRY(const auto snapshot, impl_->parts.snapshots.get(caller, id_or_name));
+  return snapshot->view;
+}
+
+std::vector<SnapshotView> Engine::list_snapshots(const Caller& caller, std::string_view sandbox) {
+  return impl_->parts.snapshots.list(caller, sandbox);
+}
+
+Task<> Engine::drop_snapshot(Caller caller, std::string id_or_name) {
+  return impl_->to_end(impl_->find_and_drop(std::move(caller), std::move(id_or_name)));
+}
+
+Task<std::vector<SandboxView>> Engine::fork(Caller caller, std::string id_or_name, size_t count,
+                                            SnapshotKind kind) {
+  return impl_->change("fork", caller, std::move(id_or_name), &Changer::fork, caller, count, kind);
 }
 
 Task<SandboxView> Engine::resize(Caller caller, std::string id_or_name, Resources resources) {
-  return impl_->change("resize", std::move(caller), std::move(id_or_name), &Changer::resize,
+  return impl_->change("resize", caller, std::move(id_or_name), &Changer::resize, caller,
                        resources);
 }
 
@@ -271,17 +459,24 @@ Result<ExecRequest> Engine::complete(const Caller& caller, std::string_view id_o
                                       can_be_other_users);
 }
 
+Task<GuestLease> Engine::use(Caller caller, std::string id_or_name) {
+  // Who may only look changes nothing, and so wakes nobody.
+  if (may(caller, Action::use)) CO_TRY_OK(co_await impl_->wake_if_resting(caller, id_or_name));
+  co_return guest(caller, id_or_name);
+}
+
 Result<GuestLease> Engine::guest(const Caller& caller, std::string_view id_or_name) {
   TRY(const auto record, impl_->parts.sandboxes.get(caller, id_or_name));
   if (record->awaits_driver) {
     return Error(Code::unavailable, "driver " + record->driver + " does not answer, so sandbox " +
                                         record->id + " cannot be reached now");
   }
-  if (record->state != State::running || !record->handle) {
-    const char* hint = record->state == State::stopped  ? "start it first"
-                       : record->state == State::paused ? "resume it first"
-                       : record->state == State::failed ? "recreate it, or destroy it"
-                                                        : "";
+  if (record->state != State::running || !record->handle || record->is_dozing_off) {
+    const char* hint = record->is_dozing_off             ? "try again in a moment"
+                       : record->state == State::stopped ? "start it first"
+                       : record->state == State::paused  ? "resume it first"
+                       : record->state == State::failed  ? kAfterFailure
+                                                         : "";
     return Error(Code::conflict, "sandbox " + record->id + " is " +
                                      std::string(json::name_of(record->state)) +
                                      ", so nothing can be done in it")
@@ -294,7 +489,7 @@ Result<GuestLease> Engine::guest(const Caller& caller, std::string_view id_or_na
 
 Task<Changes> Engine::changes(Caller caller, std::string id_or_name, std::string path) {
   CO_TRY(const auto record, impl_->parts.sandboxes.get(caller, id_or_name));
-  CO_TRY(const auto lease, guest(caller, record->id));
+  CO_TRY(const auto lease, co_await use(caller, record->id));
   Changes told{.copies = copies_of(record->asked), .created_at = record->created_at};
   CO_TRY(told.changes, co_await lease->changes(std::move(path)));
   std::erase_if(told.changes, [&](const FileChange& change) {
@@ -322,18 +517,57 @@ Task<RunResult> Engine::run(Caller caller, CreateRequest request, ExecRequest ex
                     RunOutput{.observer = std::move(observer)}, std::move(stop));
 }
 
+std::vector<PoolView> Engine::pools() const { return impl_->keeper.list(); }
+
+Result<PoolView> Engine::get_pool(std::string_view name) const { return impl_->keeper.get(name); }
+
+Task<PoolView> Engine::create_pool(std::string name, PoolSpec spec) {
+  return impl_->to_end(impl_->keeper.create(std::move(name), std::move(spec)));
+}
+
+Task<PoolView> Engine::change_pool(std::string name, policy::PoolAsk ask) {
+  return impl_->to_end(impl_->keeper.change(std::move(name), ask));
+}
+
+Result<PoolView> Engine::drain_pool(std::string_view name) { return impl_->keeper.drain(name); }
+
+Task<> Engine::remove_pool(std::string name) {
+  return impl_->to_end(impl_->keeper.remove(std::move(name)));
+}
+
+Result<CreateRequest> Engine::pool_request(std::string_view name) const {
+  return impl_->keeper.request_of(name);
+}
+
 std::vector<DriverView> Engine::drivers() const { return impl_->parts.drivers.views(); }
 
-Task<> Engine::ask_rest() { return impl_->to_end(impl_->parts.drivers.ask_rest()); }
+Task<> Engine::ask_rest() { return impl_->to_end(impl_->ask_rest()); }
+
+Task<> Engine::probe_drivers() { return impl_->to_end(impl_->prober.step(impl_)); }
 
 EventLog& Engine::events() { return impl_->parts.events; }
 
 QueueLengths Engine::queue_lengths() const {
   QueueLengths lengths;
   lengths.calls = impl_->calls.count();
+  lengths.admission = impl_->parts.admission.waiting();
   lengths.cleanup = impl_->runs.waiting();
   lengths.store = impl_->parts.journal.under_way();
-  for (const auto& record : impl_->parts.sandboxes.all()) lengths.turns += record->turns.waiting();
+  for (const auto& record : impl_->parts.sandboxes.all()) {
+    lengths.turns += record->turns.waiting();
+    switch (record->health()) {
+      case Health::ok:
+        break;
+      case Health::unresponsive:
+        ++lengths.unresponsive;
+        break;
+      case Health::recovering:
+        ++lengths.recovering;
+        break;
+      case Health::failed:
+        ++lengths.failed;
+    }
+  }
   return lengths;
 }
 
@@ -341,6 +575,7 @@ const std::string& Engine::instance_id() const { return impl_->parts.instance_id
 
 Task<> Engine::reap() {
   impl_->parts.reaper.step();
+  impl_->parts.admission.step();
   co_return Result<>();
 }
 
@@ -348,10 +583,46 @@ Task<> Engine::sweep() {
   return impl_->to_end(impl_->sweeper.sweep(Sweeper::Orphans::when_seen_twice));
 }
 
-void Engine::on_ended(std::string id, EndedBy why) {
+void Engine::tend_pools() { impl_->keeper.step(); }
+Task<> Engine::feel_pulses() { return impl_->to_end(impl_->pulse.feel()); }
+
+Task<> Engine::end_sessions() { return impl_->to_end(impl_->sessions.step()); }
+
+Task<SessionView> Engine::open_session(Caller caller, SessionAsk ask,
+                                       std::optional<CreateRequest> request) {
+  return impl_->to_end(impl_->sessions.open(std::move(caller), std::move(ask), std::move(request)));
+}
+
+Result<SessionView> Engine::get_session(const Caller& caller, std::string_view id) {
+  return impl_->sessions.get(caller, id);
+}
+
+std::vector<SessionView> Engine::list_sessions(const Caller& caller) {
+  return impl_->sessions.list(caller);
+}
+
+Task<SessionView> Engine::renew_session(Caller caller, std::string id,
+                                        std::optional<std::chrono::seconds> ttl) {
+  return impl_->to_end(impl_->sessions.renew(std::move(caller), std::move(id), ttl));
+}
+
+Task<> Engine::close_session(Caller caller, std::string id) {
+  return impl_->to_end(impl_->sessions.close(std::move(caller), std::move(id)));
+}
+
+Task<StartRecord> Engine::start_record(Caller caller, std::string id_or_name) {
+  return impl_->to_end(find_start_record(impl_->parts, std::move(caller), std::move(id_or_name)));
+}
+Task<> Engine::catch_up() { return impl_->to_end(impl_->sweeper.catch_up()); }
+
+void Engine::on_ended(const Driver& by, std::string id, EndedBy why) {
   const auto record = impl_->parts.sandboxes.find(id);
-  if (!record) return;
-  if (why == EndedBy::expiry) {
+  // What ends on a driver that the request fell over from, and whose answer was lost, is not the
+  // sandbox.
+  if (!record || record->driver != by.name()) return;
+  // A driver tells what its handle says already.
+  if (!record->handle || record->handle->is_running()) return;
+  if (why == EndedBy::expiry && record->lifecycle != Lifecycle::pooled) {
     impl_->end_later(record, EndReason::ended);
   } else {
     impl_->changer.note_death(record, "its first process died");

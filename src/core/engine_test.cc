@@ -351,6 +351,40 @@ TEST_F(EngineTest, SomebodyElsesServerIsAskedOnlyWhenNobodyElseWillDo) {
   EXPECT_EQ(docker.count("probe"), 1U);
 }
 
+TEST_F(EngineTest, RuntimesAreTriedOnlyForThoseWhoNameOne) {
+  FakeHost& docker = world_.add("docker");
+  docker.is_somebody_elses = docker.tries_runtimes = true;
+  docker.capabilities.runtimes = {{"runsc", Isolation::sentry}};
+  world_.options.asking = Asking::when_needed;
+  world_.start();
+  ASSERT_TRUE(world_.create({.driver = "docker"}));
+  EXPECT_EQ(docker.count("try_runtimes"), 0U);
+
+  const auto made = world_.create({.driver = "docker", .runtime = "runsc"});
+
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ(made->isolation, Isolation::sentry);
+  EXPECT_EQ(docker.count("try_runtimes"), 1U);
+}
+
+TEST_F(EngineTest, WhoComesWhileSomebodyElsesServerIsAskedWaitsForItToo) {
+  FakeHost& docker = world_.add("docker");
+  docker.is_somebody_elses = true;
+  world_.options.asking = Asking::when_needed;
+  world_.start();
+  docker.hold("probe");
+  const auto first = world_.begin(world_.engine().create({}, {.driver = "docker"}, {}));
+  world_.settle();
+  const auto second = world_.begin(world_.engine().create({}, {.driver = "docker"}, {}));
+  world_.settle();
+
+  docker.release("probe");
+  world_.settle();
+
+  ASSERT_TRUE(first.get()) << first.get().error().message();
+  ASSERT_TRUE(second.get()) << second.get().error().message();
+}
+
 TEST_F(EngineTest, TheGaugeOfSandboxesFollowsTheirStates) {
   world_.start();
   const auto id = world_.create()->id;

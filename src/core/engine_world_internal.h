@@ -10,6 +10,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 
 #include "base/fake_clock.h"
 #include "base/ids.h"
@@ -35,6 +36,35 @@ class Pending final {
   std::shared_ptr<std::optional<Result<T>>> result_ = std::make_shared<std::optional<Result<T>>>();
 };
 
+// Over another store: takes so many writes as `accepts` says, and then refuses, like a full disk.
+class FullStore final : public store::Store {
+ public:
+  static constexpr int kPlenty = 1'000'000;
+
+  FullStore(std::unique_ptr<store::Store> inner, asio::any_io_executor executor, int& accepts)
+      : inner_(std::move(inner)), executor_(std::move(executor)), accepts_(accepts) {}
+
+  Task<store::Contents> load() override { return inner_->load(); }
+  Task<std::optional<store::SandboxRow>> find_sandbox(std::string id) override {
+    return inner_->find_sandbox(std::move(id));
+  }
+  Task<> commit(store::Transaction transaction) override {
+    if (accepts_-- <= 0) co_return Error(Code::out_of_space, "the disk is full");
+    co_return co_await inner_->commit(std::move(transaction));
+  }
+  void enqueue(store::Transaction transaction, store::OnCommitted on_done) override {
+    if (accepts_-- > 0) return inner_->enqueue(std::move(transaction), std::move(on_done));
+    asio::post(executor_, [on_done = std::move(on_done)] {
+      if (on_done) on_done(Error(Code::out_of_space, "the disk is full"));
+    });
+  }
+
+ private:
+  std::unique_ptr<store::Store> inner_;
+  asio::any_io_executor executor_;
+  int& accepts_;
+};
+
 class EngineWorld {
  public:
   enum class Keeps : uint8_t { memory, file };
@@ -42,6 +72,8 @@ class EngineWorld {
   explicit EngineWorld(Keeps keeps = Keeps::memory) : keeps_(keeps) {
     options.boot_id = "boot-1";
     options.run_pause = Micros(0);
+    // A driver is what its last answer says; tests of hysteresis set this.
+    options.routing.health = {.failures = 1, .answers = 1};
     telemetry::set_level(telemetry::Level::off);
     if (keeps_ == Keeps::file) std::filesystem::create_directories(directory_);
   }

@@ -18,18 +18,50 @@ EventLog::EventLog(const asio::any_io_executor& executor, const Clock& clock)
     : executor_(executor), clock_(clock), epoch_(random_name(kEpochLength)) {}
 
 void EventLog::add(const SandboxRecord& record, State from) {
-  kept_.push_back(std::make_shared<const SandboxEvent>(
-      SandboxEvent{.number = ++last_,
-                   .at = clock_.wall(),
-                   .tenant = record.tenant,
-                   .owner = record.owner,
-                   .sandbox = record.id,
-                   .name = record.name,
-                   .driver = record.driver,
-                   .from = from,
-                   .to = record.state,
-                   .is_run = record.lifecycle == Lifecycle::ephemeral,
-                   .reason = needs_words(record.state) ? record.failure : std::string()}));
+  keep({.from = from,
+        .to = record.state,
+        .reason = needs_words(record.state) ? record.failure : std::string()},
+       record);
+}
+
+void EventLog::add_health(const SandboxRecord& record) {
+  keep({.from = record.state,
+        .to = record.state,
+        .health = record.health(),
+        .reason = record.health() == Health::unresponsive ? "it does not answer" : record.failure},
+       record);
+}
+
+void EventLog::add_driver(std::string driver, std::string change, std::string reason) {
+  keep({.driver = std::move(driver),
+        .reason = std::move(reason),
+        .driver_change = std::move(change)});
+}
+
+void EventLog::add_waiting(const SandboxView& view, Lifecycle lifecycle, size_t position) {
+  keep({.tenant = view.tenant,
+        .owner = view.owner,
+        .sandbox = view.id,
+        .name = view.name,
+        .driver = view.driver,
+        .is_run = lifecycle == Lifecycle::ephemeral,
+        .queue_position = position});
+}
+
+void EventLog::keep(SandboxEvent event, const SandboxRecord& record) {
+  event.tenant = record.tenant;
+  event.owner = record.owner;
+  event.sandbox = record.id;
+  event.name = record.name;
+  event.driver = record.driver;
+  event.is_run = record.lifecycle == Lifecycle::ephemeral;
+  keep(std::move(event));
+}
+
+void EventLog::keep(SandboxEvent event) {
+  event.number = ++last_;
+  event.at = clock_.wall();
+  kept_.push_back(std::make_shared<const SandboxEvent>(std::move(event)));
   if (kept_.size() > kMostEvents) kept_.pop_front();
   wake();
 }

@@ -1,5 +1,5 @@
-// The event log: what becomes of sandboxes, told to whoever listens, from any point that it still
-// keeps.
+// The event log: what becomes of sandboxes and of drivers, told to whoever listens, from any point
+// that it still keeps.
 //
 // Events are numbered from 1 within the life of a daemon, which its `epoch` names. The last
 // kMostEvents are kept; whoever asks for older ones is told how many are missing. A new daemon
@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,9 @@
 namespace atl {
 
 struct SandboxRecord;
+enum class Lifecycle : uint8_t;
 
-// A sandbox went from one state to another.
+// A sandbox went from one state to another, or something happened to a driver.
 struct SandboxEvent {
   uint64_t number = 0;
   WallTime at{};
@@ -31,8 +33,15 @@ struct SandboxEvent {
   std::string driver;
   State from = State::pending;
   State to = State::pending;
+  std::optional<Health>
+      health;  // of an event that tells only of this: `from` and `to` are the same
   bool is_run = false;
-  std::string reason;  // why it failed or ended, where that needs words
+  std::string reason;                    // why it failed or ended, where that needs words
+  std::optional<size_t> queue_position;  // of one that begins to wait for its turn
+  // Of an event that is about a driver and no sandbox: "down", "healthy", "circuit_open" …
+  std::string driver_change = {};
+
+  bool is_of_driver() const { return !driver_change.empty(); }
 };
 
 class EventLog final {
@@ -45,6 +54,11 @@ class EventLog final {
   uint64_t last() const { return last_; }
 
   void add(const SandboxRecord& record, State from);
+  // It is nowhere yet but in the queue: pending, and pending it stays.
+  void add_waiting(const SandboxView& view, Lifecycle lifecycle, size_t position);
+  void add_driver(std::string driver, std::string change, std::string reason);
+  // Its health has changed, and its state has not.
+  void add_health(const SandboxRecord& record);
 
   struct Page {
     std::vector<std::shared_ptr<const SandboxEvent>> events;
@@ -60,6 +74,9 @@ class EventLog final {
   void wake();
 
  private:
+  void keep(SandboxEvent event);
+  void keep(SandboxEvent event, const SandboxRecord& record);
+
   asio::any_io_executor executor_;
   const Clock& clock_;
   std::string epoch_;

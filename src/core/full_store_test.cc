@@ -1,40 +1,11 @@
 // What the engine promises when the store cannot write: no lie, no leftover, and everything works
 // again afterwards.
-#include <boost/asio/post.hpp>
-
 #include "core/engine_world_internal.h"
 
 namespace atl {
 namespace {
 
 using ::testing::IsEmpty;
-
-// Refuses to write while `full`, like a disk.
-class FullStore final : public store::Store {
- public:
-  FullStore(std::unique_ptr<store::Store> inner, asio::any_io_executor executor, int& accepts)
-      : inner_(std::move(inner)), executor_(std::move(executor)), accepts_(accepts) {}
-
-  Task<store::Contents> load() override { return inner_->load(); }
-  Task<std::optional<store::SandboxRow>> find_sandbox(std::string id) override {
-    return inner_->find_sandbox(std::move(id));
-  }
-  Task<> commit(store::Transaction transaction) override {
-    if (accepts_-- <= 0) co_return Error(Code::out_of_space, "the disk is full");
-    co_return co_await inner_->commit(std::move(transaction));
-  }
-  void enqueue(store::Transaction transaction, store::OnCommitted on_done) override {
-    if (accepts_-- > 0) return inner_->enqueue(std::move(transaction), std::move(on_done));
-    asio::post(executor_, [on_done = std::move(on_done)] {
-      if (on_done) on_done(Error(Code::out_of_space, "the disk is full"));
-    });
-  }
-
- private:
-  std::unique_ptr<store::Store> inner_;
-  asio::any_io_executor executor_;
-  int& accepts_;
-};
 
 class FullStoreTest : public ::testing::Test {
  protected:
@@ -49,8 +20,7 @@ class FullStoreTest : public ::testing::Test {
     return world_.run(world_.store().find_sandbox(std::move(id))).value();
   }
 
-  static constexpr int kPlenty = 1'000'000;
-  int accepts_ = kPlenty;
+  int accepts_ = FullStore::kPlenty;
   EngineWorld world_;
 };
 
@@ -63,7 +33,7 @@ TEST_F(FullStoreTest, WithoutAnIntentNothingIsMade) {
   EXPECT_EQ(view.error().code(), Code::out_of_space);
   EXPECT_EQ(view.error().stage(), "intent");
   EXPECT_EQ(world_.host().count("create"), 0U);
-  accepts_ = kPlenty;
+  accepts_ = FullStore::kPlenty;
   EXPECT_TRUE(world_.create());
 }
 
@@ -78,7 +48,7 @@ TEST_F(FullStoreTest, WhatCannotBeCommittedIsUndone) {
   EXPECT_EQ(view.error().code(), Code::out_of_space);
   EXPECT_EQ(view.error().stage(), "commit");
   EXPECT_THAT(world_.host().ids(), IsEmpty());
-  accepts_ = kPlenty;
+  accepts_ = FullStore::kPlenty;
   world_.settle();
   world_.sweep();
   EXPECT_EQ(world_.create_named("web").substr(0, 3), "sbx") << "the name is free in the store too";
@@ -103,7 +73,7 @@ TEST_F(FullStoreTest, DestructionWorksAllTheSameAndIsWrittenLater) {
   EXPECT_THAT(world_.host().ids(), IsEmpty());
   EXPECT_EQ(stored(id)->state, "running");
   world_.settle();
-  accepts_ = kPlenty;
+  accepts_ = FullStore::kPlenty;
   world_.sweep();
 
   EXPECT_EQ(stored(id)->state, "destroyed");

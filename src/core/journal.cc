@@ -1,5 +1,7 @@
 #include "core/journal.h"
 
+#include <algorithm>
+
 #include "json/describe.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -20,6 +22,12 @@ std::string_view in_words(store::Durability durability) {
   return durability == store::Durability::boot ? "boot" : "disk";
 }
 
+void forget_unsettled(SandboxRecord& record, const std::vector<store::EndIntent>& settled) {
+  for (const auto& one : settled) {
+    std::erase_if(record.unsettled, [&](const auto& other) { return other.id == one.id; });
+  }
+}
+
 }  // namespace
 
 Journal::Journal(store::Store& store, telemetry::Metrics& metrics, const Clock& clock,
@@ -28,12 +36,14 @@ Journal::Journal(store::Store& store, telemetry::Metrics& metrics, const Clock& 
       metrics_(metrics),
       clock_(clock),
       boot_id_(std::move(boot_id)),
-      unwritten_(std::make_shared<std::vector<std::shared_ptr<Settlement>>>()),
+      unwritten_(std::make_shared<Unwritten>()),
       under_way_(std::make_shared<size_t>(0)) {}
 
 Task<Intent> Journal::begin(RecordPtr record, Op op, std::vector<store::Change> more) {
   const Intent intent = next(op);
+  const auto settled = record->unsettled;
   CO_TRY_OK(co_await commit(announce(*record, intent, std::move(more))));
+  forget_unsettled(*record, settled);
   co_return intent;
 }
 
@@ -56,6 +66,8 @@ store::Transaction Journal::announce(SandboxRecord& record, Intent intent,
   ++record.generation;
   store::Transaction transaction{durability_of(record), std::move(more)};
   transaction.changes.push_back(store::PutSandbox{to_row(record, boot_id_)});
+  // Left open they would be taken up after a crash, and undo what came later.
+  for (const auto& end : record.unsettled) transaction.changes.push_back(end);
   transaction.changes.push_back(
       store::PutIntent{{.id = intent.id,
                         .sandbox = record.id,
@@ -65,17 +77,32 @@ store::Transaction Journal::announce(SandboxRecord& record, Intent intent,
   return transaction;
 }
 
-Task<> Journal::note(RecordPtr record) {
-  store::Transaction transaction{durability_of(*record),
-                                 {store::PutSandbox{to_row(*record, boot_id_)}}};
+Task<> Journal::note(RecordPtr record, std::vector<store::Change> more) {
+  store::Transaction transaction{durability_of(*record), std::move(more)};
+  transaction.changes.push_back(store::PutSandbox{to_row(*record, boot_id_)});
   co_return co_await commit(std::move(transaction));
+}
+
+Task<> Journal::catch_up(RecordPtr record) {
+  if (record->unsettled.empty()) co_return Result<>();
+  const auto settled = record->unsettled;
+  std::vector<store::Change> ends(settled.begin(), settled.end());
+  CO_TRY_OK(co_await note(record, std::move(ends)));
+  forget_unsettled(*record, settled);
+  co_return Result<>();
 }
 
 Task<> Journal::settle(RecordPtr record, Intent intent, store::IntentState how, std::string error,
                        std::vector<store::Change> more) {
-  const Settlement settlement{std::move(record), intent, how, std::move(error), std::move(more)};
+  const Settlement settlement{record, intent, how, error, std::move(more)};
   auto transaction = to_transaction(settlement);
-  co_return co_await commit(std::move(transaction));
+  auto committed = co_await commit(std::move(transaction));
+  if (!committed) {
+    Settlement late{std::move(record), intent, how, std::move(error), {}};
+    mark_unsettled(late);
+    keep_unwritten(*unwritten_, std::move(late));
+  }
+  co_return committed;
 }
 
 void Journal::settle_later(const RecordPtr& record, Intent intent, store::IntentState how,
@@ -116,17 +143,31 @@ Task<> Journal::commit(store::Transaction transaction) {
   co_return Result<>();
 }
 
+void Journal::mark_unsettled(const Settlement& settlement) {
+  if (settlement.intent.id == 0) return;
+  store::EndIntent end{settlement.intent.id, settlement.how, settlement.error};
+  forget_unsettled(*settlement.record, {end});
+  settlement.record->unsettled.push_back(std::move(end));
+}
+
+void Journal::keep_unwritten(Unwritten& unwritten, Settlement settlement) {
+  if (unwritten.size() >= kMostUnwritten) return;
+  unwritten.push_back(std::make_shared<Settlement>(std::move(settlement)));
+}
+
 void Journal::enqueue(std::shared_ptr<Settlement> settlement) {
   auto transaction = to_transaction(*settlement);
+  // At once: whoever confirms the outcome before it is written must not rely on it.
+  mark_unsettled(*settlement);
   metrics_.store_commits.at(in_words(transaction.durability)).add();
   ++*under_way_;
   auto on_done = [unwritten = unwritten_, left = under_way_,
                   settlement = std::move(settlement)](Result<> written) {
     --*left;
-    if (written) return;
+    if (written) return forget_unsettled(*settlement->record, {{settlement->intent.id}});
     telemetry::log_error("state could not be written",
                          {{"sandbox", settlement->record->id}, {"why", written.error().message()}});
-    if (unwritten->size() < kMostUnwritten) unwritten->push_back(settlement);
+    keep_unwritten(*unwritten, *settlement);
   };
   store_.enqueue(std::move(transaction), std::move(on_done));
 }

@@ -19,14 +19,15 @@ enum class Op : uint8_t {
   renew,
   pause,
   resume,
+  reset,
   snapshot,
   fork,
   resize,
   destroy,
   expire,
 };
-BOOST_DESCRIBE_ENUM(Op, create, run, start, stop, recreate, renew, pause, resume, snapshot, fork,
-                    resize, destroy, expire)
+BOOST_DESCRIBE_ENUM(Op, create, run, start, stop, recreate, renew, pause, resume, reset, snapshot,
+                    fork, resize, destroy, expire)
 
 // An intent that is journalled and not settled yet.
 struct Intent {
@@ -50,9 +51,13 @@ class Journal final {
   // The same for those who need not wait: what they do is found without it, see Creator::make. It
   // is written before whatever is written of the record later.
   Intent begin_later(const RecordPtr& record, Op op, std::vector<store::Change> more = {});
-  // Writes the record alone.
-  Task<> note(RecordPtr record);
-  // How it went, with the record as it is now.
+  // Writes the record, and `more`.
+  Task<> note(RecordPtr record, std::vector<store::Change> more = {});
+  // The same if the store does not know yet how the last change went; for those who confirm it
+  // again.
+  Task<> catch_up(RecordPtr record);
+  // How it went, with the record as it is now. If it fails, that it is over is written later,
+  // without `more`.
   Task<> settle(RecordPtr record, Intent intent, store::IntentState how, std::string error = {},
                 std::vector<store::Change> more = {});
   // The same for those who do not wait. What could not be written is tried again by
@@ -73,6 +78,10 @@ class Journal final {
     std::vector<store::Change> more;
   };
 
+  using Unwritten = std::vector<std::shared_ptr<Settlement>>;
+
+  static void mark_unsettled(const Settlement& settlement);
+  static void keep_unwritten(Unwritten& unwritten, Settlement settlement);
   store::Transaction to_transaction(const Settlement& settlement) const;
   Intent next(Op op) { return {++last_intent_, op}; }
   store::Transaction announce(SandboxRecord& record, Intent intent,
@@ -86,7 +95,7 @@ class Journal final {
   std::string boot_id_;
   int64_t last_intent_ = 0;
   // Shared with completions.
-  std::shared_ptr<std::vector<std::shared_ptr<Settlement>>> unwritten_;
+  std::shared_ptr<Unwritten> unwritten_;
   std::shared_ptr<size_t> under_way_;
 };
 

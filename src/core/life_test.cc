@@ -86,6 +86,67 @@ TEST_F(LifeTest, DestructionOfWhatIsBeingMadeWaitsForIt) {
   EXPECT_THAT(world_.host().ids(), IsEmpty());
 }
 
+TEST_F(LifeTest, WhatIsDestroyedWhileItsImageIsFetchedIsGivenUp) {
+  world_.host().fetches = true;
+  world_.start();
+  world_.host().hold("fetch");
+  CreateRequest request;
+  request.name = "web";
+  const auto created = world_.begin(world_.engine().create({}, std::move(request), {}));
+  ASSERT_FALSE(created.done());
+
+  const auto destroyed = world_.begin(world_.engine().destroy({}, "web"));
+
+  ASSERT_TRUE(destroyed.done());
+  EXPECT_TRUE(destroyed.get());
+  ASSERT_TRUE(created.done());
+  EXPECT_EQ(created.get().error().code(), Code::cancelled);
+  EXPECT_EQ(world_.host().count("create"), 0U);
+  EXPECT_EQ(world_.engine().get({}, "web").error().code(), Code::not_found);
+}
+
+TEST_F(LifeTest, WhatCouldNotBeDestroyedIsAsSoonAsItsDriverIsBack) {
+  world_.start();
+  const auto id = world_.create()->id;
+  world_.host().down();
+  EXPECT_FALSE(destroy(id));
+  ASSERT_TRUE(world_.run(world_.engine().catch_up()));
+  EXPECT_EQ(world_.state_of(id), State::stopping);
+  // Whoever is away is asked whether it is back, and nothing else.
+  const size_t before = world_.host().count("destroy");
+  ASSERT_TRUE(world_.run(world_.engine().catch_up()));
+  EXPECT_EQ(world_.host().count("destroy"), before);
+
+  world_.host().up();
+  ASSERT_TRUE(world_.run(world_.engine().catch_up()));
+
+  EXPECT_FALSE(world_.host().has(id));
+  EXPECT_EQ(world_.engine().get({}, id).error().code(), Code::not_found);
+}
+
+TEST_F(LifeTest, ADriverThatIsBackIsUsedAgainBeforeTheNextSweep) {
+  world_.start();
+  world_.host().down();
+  world_.sweep();
+  EXPECT_EQ(world_.create().error().code(), Code::unavailable);
+
+  world_.host().up();
+  ASSERT_TRUE(world_.run(world_.engine().catch_up()));
+
+  EXPECT_TRUE(world_.create());
+}
+
+TEST_F(LifeTest, ADriverThatNobodyMissesIsLeftToTheSweep) {
+  FakeHost& never = world_.add("never");
+  never.down();
+  world_.start();
+  const size_t before = never.count("probe");
+
+  ASSERT_TRUE(world_.run(world_.engine().catch_up()));
+
+  EXPECT_EQ(never.count("probe"), before);
+}
+
 TEST_F(LifeTest, WhatTheDriverCannotDestroyNowTheSweeperDestroysLater) {
   world_.start();
   const auto id = world_.create()->id;
@@ -393,7 +454,7 @@ TEST_F(LifeTest, WhatADriverCannotDoIsSaidWithTheDriversThatCan) {
 
   const auto paused = world_.run(world_.engine().pause({}, id));
   const auto forked = world_.run(world_.engine().fork({}, id, 2));
-  const auto snapped = world_.run(world_.engine().snapshot({}, id, "s"));
+  const auto snapped = world_.run(world_.engine().snapshot({}, id, {}));
   const auto resized = world_.run(world_.engine().resize({}, id, {.cpu = 1}));
 
   EXPECT_EQ(paused.error().code(), Code::unsupported);
@@ -423,6 +484,33 @@ TEST_F(LifeTest, APausedSandboxThatIsRecreatedRuns) {
   EXPECT_EQ(world_.run(world_.engine().recreate({}, id))->state, State::running);
 
   EXPECT_FALSE(world_.host().boxes.at(id)->paused);
+}
+
+TEST_F(LifeTest, APausedSandboxThatIsStoppedIsThawedFirst) {
+  world_.host().capabilities.pause = Pause::memory;
+  world_.start();
+  const auto id = world_.create()->id;
+  ASSERT_TRUE(world_.run(world_.engine().pause({}, id)));
+
+  const auto stopped = world_.run(world_.engine().stop({}, id));
+
+  ASSERT_TRUE(stopped) << stopped.error().message();
+  EXPECT_EQ(stopped->state, State::stopped);
+  EXPECT_FALSE(world_.host().boxes.at(id)->paused);
+  EXPECT_EQ(world_.run(world_.engine().start({}, id))->state, State::running);
+}
+
+TEST_F(LifeTest, APausedSandboxThatCannotBeThawedStaysPaused) {
+  world_.host().capabilities.pause = Pause::memory;
+  world_.start();
+  const auto id = world_.create()->id;
+  ASSERT_TRUE(world_.run(world_.engine().pause({}, id)));
+  world_.host().fail("resume", Error(Code::unavailable, "the host hangs"));
+
+  EXPECT_FALSE(world_.run(world_.engine().stop({}, id)));
+
+  EXPECT_EQ(world_.state_of(id), State::paused);
+  EXPECT_EQ(world_.run(world_.engine().stop({}, id))->state, State::stopped);
 }
 
 TEST_F(LifeTest, APausedSandboxIsStillPausedAfterARestart) {
@@ -506,13 +594,25 @@ TEST_F(LifeTest, AnUnknownUserIsRefusedWithDriversThatHaveUsers) {
 TEST_F(LifeTest, ExplainingMakesNothing) {
   world_.start();
 
-  const auto told = world_.run(world_.engine().explain({}));
+  const auto told = world_.run(world_.engine().explain({}, {}));
 
   ASSERT_TRUE(told);
   EXPECT_EQ(told->driver, "fake");
   EXPECT_EQ(told->plan, "made by fake\n");
   EXPECT_THAT(world_.host().ids(), IsEmpty());
   EXPECT_THAT(world_.engine().list({}, {})->sandboxes, IsEmpty());
+}
+
+TEST_F(LifeTest, AStoppedOneIsNotForkedAndTheHintSaysWhatHelps) {
+  world_.host().capabilities.fork = true;
+  world_.start();
+  const auto id = world_.create_named("parent");
+  ASSERT_TRUE(world_.run(world_.engine().stop({}, id)));
+
+  const auto children = world_.run(world_.engine().fork({}, id, 1));
+
+  EXPECT_EQ(children.error().code(), Code::conflict);
+  EXPECT_EQ(children.error().hint(), "start it first");
 }
 
 TEST_F(LifeTest, ForksWhereTheDriverCan) {
@@ -529,6 +629,31 @@ TEST_F(LifeTest, ForksWhereTheDriverCan) {
     EXPECT_EQ(child.state, State::running);
     EXPECT_EQ(world_.exec(child.id, {"cat", "f"}), "copied");
   }
+  EXPECT_THAT(world_.host().snapshots, IsEmpty());
+}
+
+TEST_F(LifeTest, AForkWithMemoryNeedsADriverThatKeepsIt) {
+  world_.host().capabilities.fork = true;
+  auto& able = world_.add("able").capabilities;
+  able.fork = able.checkpoint = true;
+  world_.start();
+  const auto id = world_.create()->id;
+
+  const auto forked = world_.run(world_.engine().fork({}, id, 1, SnapshotKind::memory));
+
+  EXPECT_EQ(forked.error().code(), Code::unsupported);
+  EXPECT_EQ(forked.error().hint(), "able can");
+  EXPECT_THAT(world_.host().ids(), ElementsAre(id));
+}
+
+TEST_F(LifeTest, AForkWithoutTheValuesOfTheEnvironmentIsRefused) {
+  EngineWorld world(EngineWorld::Keeps::file);
+  world.add().capabilities.fork = true;
+  world.start();
+  const auto id = world.run(world.engine().create({}, {.env = {{"KEY", "x"}}}, {}))->id;
+  world.restart();
+
+  EXPECT_EQ(world.run(world.engine().fork({}, id, 1)).error().code(), Code::conflict);
 }
 
 TEST_F(LifeTest, AForkThatFailsLeavesNoChild) {

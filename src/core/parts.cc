@@ -2,6 +2,9 @@
 
 #include <fstream>
 
+#include "json/describe.h"
+#include "telemetry/metrics.h"
+
 namespace atl {
 namespace {
 
@@ -21,21 +24,29 @@ Parts::Parts(asio::any_io_executor on, store::Store& the_store, std::vector<Engi
       metrics(the_metrics),
       clock(the_clock),
       options(std::move(the_options)),
-      drivers(std::move(given), options.asking),
+      drivers(std::move(given), options.asking, options.routing, the_clock),
       events(executor, the_clock),
-      sandboxes(the_metrics, events),
+      failover(options.routing.retries, the_metrics, events, the_clock),
+      sandboxes(the_metrics, events, options.admission.quotas.assumed),
+      admission(executor, the_clock, the_metrics, sandboxes, events, options),
       idempotency(the_clock),
       journal(the_store, the_metrics, the_clock,
               options.boot_id.empty() ? kernel_boot_id() : options.boot_id),
-      reaper(executor, the_clock) {}
+      reaper(executor, the_clock),
+      snapshots(the_store, drivers, the_metrics, the_clock, options),
+      shelf(sandboxes, the_metrics, the_clock) {
+  drivers.set_on_health(
+      [this](const DriverSlot& slot, DriverCondition before) { note_health(slot, before); });
+}
 
-Result<> check_tenant_has_room(const Parts& parts, const std::string& tenant, size_t count) {
-  const size_t there = parts.sandboxes.count_of(tenant);
-  if (there + count <= parts.options.most_sandboxes_per_tenant) return {};
-  return Error(Code::resource_exhausted,
-               "this tenant has " + std::to_string(there) + " sandboxes, and may have " +
-                   std::to_string(parts.options.most_sandboxes_per_tenant))
-      .with_hint("destroy some; GET /v1/limits tells what there may be");
+// What one answer more or less has changed is no news, and neither is what was found at the start.
+void Parts::note_health(const DriverSlot& slot, DriverCondition before) {
+  const bool is_trusted = slot.health.is_trusted();
+  metrics.driver_healthy.at(slot.driver->name()).set(is_trusted ? 1 : 0);
+  const bool was_trusted = before == DriverCondition::healthy || before == DriverCondition::failing;
+  if (before == DriverCondition::unknown || is_trusted == was_trusted) return;
+  events.add_driver(slot.name(), std::string(json::name_of(slot.health.state())),
+                    is_trusted ? std::string() : slot.trouble.message());
 }
 
 }  // namespace atl

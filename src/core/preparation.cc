@@ -30,20 +30,6 @@ Result<> check_path(std::string_view path) {
   return {};
 }
 
-// The end of what it said, from the beginning of a line if there is one.
-std::string last_words(const ExecResult& result) {
-  std::string_view said = result.err.empty() ? result.out : result.err;
-  while (!said.empty() && (said.back() == '\n' || said.back() == '\r')) said.remove_suffix(1);
-  if (said.size() > kMostLastWords) {
-    said.remove_prefix(said.size() - kMostLastWords);
-    if (const size_t line = said.find('\n'); line != std::string_view::npos)
-      said.remove_prefix(line + 1);
-  }
-  std::string line;
-  for (const char c : said) line += c == '\n' ? std::string("; ") : std::string(1, c);
-  return to_printable(line);
-}
-
 Error explain(const ExecResult& result, Millis timeout, NetworkControl network) {
   if (result.status.reason == ExitReason::timeout) {
     return Error(Code::deadline_exceeded,
@@ -57,6 +43,20 @@ Error explain(const ExecResult& result, Millis timeout, NetworkControl network) 
 }
 
 }  // namespace
+
+// From the beginning of a line if there is one.
+std::string last_words(const ExecResult& result) {
+  std::string_view said = result.err.empty() ? result.out : result.err;
+  while (!said.empty() && (said.back() == '\n' || said.back() == '\r')) said.remove_suffix(1);
+  if (said.size() > kMostLastWords) {
+    said.remove_prefix(said.size() - kMostLastWords);
+    if (const size_t line = said.find('\n'); line != std::string_view::npos)
+      said.remove_prefix(line + 1);
+  }
+  std::string line;
+  for (const char c : said) line += c == '\n' ? std::string("; ") : std::string(1, c);
+  return to_printable(line);
+}
 
 Result<> check_files(const std::vector<NewFile>& files) {
   if (files.size() > kMostInitialFiles) {

@@ -33,4 +33,7 @@ struct SetupCommand {
 // When the command fails the error has its last words.
 Task<> run_setup(Guest& guest, SetupCommand setup, NetworkControl network);  // awaited at once
 
+// The end of what a command said, on one line and without what a terminal would obey.
+std::string last_words(const ExecResult& result);
+
 }  // namespace atl

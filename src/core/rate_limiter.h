@@ -24,7 +24,10 @@ class RateLimiter final {
   RateLimiter(const Clock& clock, Rate rate, size_t most = 10'000);
 
   // Takes one of `who`'s; nullopt is a yes, otherwise how long it takes until there is another.
-  std::optional<Micros> take(std::string_view who);
+  std::optional<Micros> take(std::string_view who) { return take(who, rate_, 1); }
+  // The same for several at once, of somebody with a rate of their own. More than a burst are given
+  // when there is a whole one, and paid for afterwards.
+  std::optional<Micros> take(std::string_view who, Rate rate, double count);
 
   const Rate& rate() const { return rate_; }
   size_t size() const { return buckets_.size(); }
@@ -33,10 +36,11 @@ class RateLimiter final {
   struct Bucket {
     double tokens = 0;
     Micros filled_at{0};
+    Rate rate;
   };
 
-  Bucket& find(std::string_view who, Micros now);
-  double tokens_at(const Bucket& bucket, Micros now) const;
+  Bucket& find(std::string_view who, Rate rate, Micros now);
+  static double tokens_at(const Bucket& bucket, Micros now);
 
   const Clock& clock_;
   const Rate rate_;

@@ -6,6 +6,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "base/time_words.h"
+#include "core/healing.h"
 
 namespace atl {
 namespace {
@@ -32,6 +33,100 @@ bool is_label_name(std::string_view name) {
   }
   return true;
 }
+
+Result<> check_whole(std::string_view field, const std::optional<int64_t>& value, int64_t most,
+                     std::string_view unit = "") {
+  if (!value || (*value > 0 && *value <= most)) return {};
+  std::string words = std::to_string(*value) + " is not between 1 and " + std::to_string(most);
+  return invalid(field, words.append(unit.empty() ? "" : " ").append(unit));
+}
+
+Result<> check_user(std::string_view user) {
+  if (!has_nul(user) && user.size() <= kMostText) return {};
+  return invalid("user", "it is a name of at most 256 bytes");
+}
+
+Result<> check_cwd(std::string_view cwd) {
+  if (!has_nul(cwd) && cwd.size() < 4096) return {};
+  return invalid("cwd", "it is a path of less than 4096 bytes without NUL");
+}
+
+Result<> check_directory(std::string_view field, const HostDirectory& directory) {
+  if (!directory.directory) return invalid(field, "the host directory is not open");
+  const std::string& path = directory.guest_path;
+  const bool inside = path.starts_with('/') && !has_nul(path) && path.size() < 4096 &&
+                      (path + "/").find("/../") == std::string::npos;
+  if (!inside) return invalid(field, "the path in the sandbox is absolute and has no ..");
+  return {};
+}
+
+struct Life {
+  std::string_view field;
+  std::string_view what;
+  std::string_view hint;
+};
+constexpr Life kWhole = {"ttl_s", "a sandbox may live",
+                         "a sandbox that is needed for longer can be renewed before it ends"};
+constexpr Life kIdle = {"idle_s", "a sandbox may live unused",
+                        "leave it out, and a sandbox ends with its ttl_s alone"};
+constexpr Life kKeep = {"keep_s", "a sandbox may be kept after its ttl_s",
+                        "whoever uses it meanwhile wakes it, and its ttl_s counts anew"};
+
+Result<> check_life(const Life& about, std::chrono::seconds life, const EngineOptions& options) {
+  if (life.count() <= 0) {
+    return invalid(about.field,
+                   std::to_string(life.count()) + " is no time to live; 1 second is the least");
+  }
+  if (life <= options.longest_ttl) return {};
+  // Somebody may ask for more seconds than milliseconds can count.
+  constexpr std::chrono::seconds kMost(INT64_MAX / 1'000);
+  return invalid(about.field, too_long(std::min(life, kMost), options.longest_ttl, about.what))
+      .with_hint(about.hint);
+}
+
+// Only what can be part of an image's name: engines and registries get it in paths.
+Result<> check_image(const CreateRequest& request) {
+  constexpr std::string_view kName =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@";
+  const bool is_name = request.image.find_first_not_of(kName) == std::string::npos &&
+                       request.image.find_first_of("._-/:@") != 0;
+  if (request.image.size() > kMostText || !is_name) {
+    return invalid("image", "it is NAME[:TAG] or NAME@sha256:DIGEST, in at most 256 bytes");
+  }
+  constexpr std::string_view kHex = "0123456789abcdef";
+  if (const size_t at = request.image.find('@'); at != std::string::npos) {
+    const std::string_view digest = std::string_view(request.image).substr(at + 1);
+    const bool is_digest = digest.starts_with("sha256:") && digest.size() == 7 + 64 &&
+                           digest.find_first_not_of(kHex, 7) == std::string_view::npos;
+    if (!is_digest)
+      return invalid("image", "what follows the @ is sha256: and 64 hexadecimal digits");
+  }
+  if (!request.image.empty() && request.root) {
+    return invalid("image", "a sandbox has one root: this, a template or a rootfs");
+  }
+  constexpr std::string_view kWord =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  if (request.runtime.size() > 64 || request.runtime.starts_with('-') ||
+      request.runtime.find_first_not_of(kWord) != std::string::npos) {
+    return invalid("runtime", "it is the name of a runtime, in at most 64 letters");
+  }
+  return {};
+}
+
+Result<> check_ending(const CreateRequest& request, const EngineOptions& options) {
+  if (request.idle) TRY_OK(check_life(kIdle, *request.idle, options));
+  if (request.on_idle && !request.idle) {
+    return invalid("on_idle", "there is no idle_s, so it is never idle")
+        .with_hint("say after how long: idle_s, --idle 5m");
+  }
+  if (!request.keep) return {};
+  TRY_OK(check_life(kKeep, *request.keep, options));
+  if (request.on_expire.value_or(OnEnd::kill) != OnEnd::kill) return {};
+  return invalid("keep_s", "a sandbox that ends with its ttl_s is not kept")
+      .with_hint("say what becomes of it: on_expire pause or stop");
+}
+
+}  // namespace
 
 Result<> check_labels(const std::map<std::string, std::string>& labels) {
   if (labels.size() > kMostLabels) {
@@ -78,54 +173,6 @@ Result<> check_env(const std::map<std::string, std::string>& env) {
   return {};
 }
 
-Result<> check_whole(std::string_view field, const std::optional<int64_t>& value, int64_t most) {
-  if (!value || (*value > 0 && *value <= most)) return {};
-  return invalid(field, std::to_string(*value) + " is not between 1 and " + std::to_string(most));
-}
-
-Result<> check_user(std::string_view user) {
-  if (!has_nul(user) && user.size() <= kMostText) return {};
-  return invalid("user", "it is a name of at most 256 bytes");
-}
-
-Result<> check_cwd(std::string_view cwd) {
-  if (!has_nul(cwd) && cwd.size() < 4096) return {};
-  return invalid("cwd", "it is a path of less than 4096 bytes without NUL");
-}
-
-Result<> check_directory(std::string_view field, const HostDirectory& directory) {
-  if (!directory.directory) return invalid(field, "the host directory is not open");
-  const std::string& path = directory.guest_path;
-  const bool inside = path.starts_with('/') && !has_nul(path) && path.size() < 4096 &&
-                      (path + "/").find("/../") == std::string::npos;
-  if (!inside) return invalid(field, "the path in the sandbox is absolute and has no ..");
-  return {};
-}
-
-struct Life {
-  std::string_view field;
-  std::string_view what;
-  std::string_view hint;
-};
-constexpr Life kWhole = {"ttl_s", "a sandbox may live",
-                         "a sandbox that is needed for longer can be renewed before it ends"};
-constexpr Life kIdle = {"idle_s", "a sandbox may live unused",
-                        "leave it out, and a sandbox ends with its ttl_s alone"};
-
-Result<> check_life(const Life& about, std::chrono::seconds life, const EngineOptions& options) {
-  if (life.count() <= 0) {
-    return invalid(about.field,
-                   std::to_string(life.count()) + " is no time to live; 1 second is the least");
-  }
-  if (life <= options.longest_ttl) return {};
-  // Somebody may ask for more seconds than milliseconds can count.
-  constexpr std::chrono::seconds kMost(INT64_MAX / 1'000);
-  return invalid(about.field, too_long(std::min(life, kMost), options.longest_ttl, about.what))
-      .with_hint(about.hint);
-}
-
-}  // namespace
-
 Result<> check_ttl(std::chrono::seconds ttl, const EngineOptions& options) {
   return check_life(kWhole, ttl, options);
 }
@@ -134,9 +181,9 @@ Result<> check_resources(const Resources& resources) {
   if (const auto& cpu = resources.cpu; cpu && !(*cpu > 0 && *cpu <= kMostCpu)) {
     return invalid("resources.cpu", "it is more than 0 and at most 1024 cores");
   }
-  TRY_OK(check_whole("resources.memory_mb", resources.memory_mb, kMostMemoryMb));
+  TRY_OK(check_whole("resources.memory_mb", resources.memory_mb, kMostMemoryMb, "MiB"));
   TRY_OK(check_whole("resources.pids", resources.pids, kMostPids));
-  TRY_OK(check_whole("resources.disk_mb", resources.disk_mb, kMostDiskMb));
+  TRY_OK(check_whole("resources.disk_mb", resources.disk_mb, kMostDiskMb, "MiB"));
   TRY_OK(check_whole("resources.cpu_weight", resources.cpu_weight, kMostCpuWeight));
   const bool burstable = resources.sharing.value_or(Sharing::burstable) == Sharing::burstable;
   if (resources.cpu_weight && !burstable) {
@@ -157,12 +204,14 @@ Result<> check_resize(const Resources& resources) {
   return check_resources(resources);
 }
 
+Result<> check_queue_timeout(Millis timeout, const EngineOptions& options) {
+  const Millis most = options.admission.longest_queue_timeout;
+  if (timeout.count() >= 0 && timeout <= most) return {};
+  return invalid("queue_timeout_ms",
+                 "it is from 0, which does not wait, to " + std::to_string(most.count()));
+}
+
 Result<> check_create(const CreateRequest& request, const EngineOptions& options) {
-  if (!request.profile.empty() && request.profile != "default") {
-    return Error(Code::not_found,
-                 "no profile is called " + to_printable(request.profile.substr(0, 80)))
-        .with_hint("known: default");
-  }
   if (!request.name.empty()) {
     auto named = check_sandbox_name(request.name);
     if (!named) return std::move(named).error().with("name");
@@ -171,7 +220,9 @@ Result<> check_create(const CreateRequest& request, const EngineOptions& options
     return invalid("user_id", "it is text of at most 256 bytes");
   }
   if (request.ttl) TRY_OK(check_ttl(*request.ttl, options));
-  if (request.idle) TRY_OK(check_life(kIdle, *request.idle, options));
+  TRY_OK(check_ending(request, options));
+  TRY_OK(check_can_be_made_again(request));
+  if (request.queue_timeout) TRY_OK(check_queue_timeout(*request.queue_timeout, options));
   TRY_OK(check_labels(request.labels));
   TRY_OK(check_env(request.env));
   TRY_OK(check_resources(request.resources));
@@ -185,11 +236,24 @@ Result<> check_create(const CreateRequest& request, const EngineOptions& options
   if (request.root && !request.root->directory) {
     return invalid("rootfs", "the host directory is not open");
   }
+  TRY_OK(check_image(request));
   if (!request.warm.empty() && request.warm != "python3" && request.warm != "node")
     return invalid("warm", "only python3 and node can wait for a command");
   TRY_OK(check_files(request.files));
   TRY_OK(check_user(request.defaults.user));
   return check_cwd(request.defaults.cwd);
+}
+
+Result<> check_run(const CreateRequest& request) {
+  const auto check = [](std::string_view field, bool is_fine) -> Result<> {
+    if (is_fine) return {};
+    return invalid(field, "a run's sandbox ends with its command")
+        .with_hint("create a sandbox, and exec in it");
+  };
+  TRY_OK(check("on_expire", request.on_expire.value_or(OnEnd::kill) == OnEnd::kill));
+  TRY_OK(check("on_idle", request.on_idle.value_or(OnEnd::kill) == OnEnd::kill));
+  TRY_OK(check("keep_s", !request.keep));
+  return check("on_failure", request.on_failure.value_or(OnFailure::fail) == OnFailure::fail);
 }
 
 Result<> check_idempotency(const Idempotency& idempotency) {

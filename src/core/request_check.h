@@ -21,10 +21,15 @@ inline constexpr size_t kMostArgumentBytes = 1024 * 1024;
 inline constexpr Millis kLongestTimeout = std::chrono::hours(30 * 24);
 
 Result<> check_create(const CreateRequest& request, const EngineOptions& options);
+Result<> check_labels(const std::map<std::string, std::string>& labels);
+Result<> check_env(const std::map<std::string, std::string>& env);
 Result<> check_ttl(std::chrono::seconds ttl, const EngineOptions& options);
+Result<> check_queue_timeout(Millis timeout, const EngineOptions& options);
 Result<> check_resources(const Resources& resources);
 // What a sandbox that runs can be changed to; at least one thing, and not whose its processors are.
 Result<> check_resize(const Resources& resources);
+// A run ends with its command, so nothing of it waits or comes back.
+Result<> check_run(const CreateRequest& request);
 Result<> check_idempotency(const Idempotency& idempotency);
 // For exec in a sandbox, too: argv, env, cwd and user; not whether the command exists.
 Result<> check_exec(const ExecRequest& request);

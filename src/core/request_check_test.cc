@@ -29,17 +29,6 @@ std::string refusal_of(Change change) {
 
 TEST(RequestCheck, AnEmptyRequestIsFine) { EXPECT_EQ(refusal({}), ""); }
 
-TEST(RequestCheck, AnUnknownProfileGetsTheKnownOnes) {
-  CreateRequest request;
-  request.profile = "gpu";
-
-  const auto checked = check_create(request, EngineOptions());
-
-  ASSERT_FALSE(checked);
-  EXPECT_EQ(checked.error().code(), Code::not_found);
-  EXPECT_EQ(checked.error().hint(), "known: default");
-}
-
 TEST(RequestCheck, TimesArePositiveAndBounded) {
   EXPECT_THAT(refusal_of([](auto& r) { r.ttl = seconds(0); }),
               HasSubstr("ttl_s: 0 is no time to live"));
@@ -158,6 +147,24 @@ TEST(RequestCheck, AHostDirectoryIsOpenAndItsPlaceAbsolute) {
                 }),
                 HasSubstr("absolute"));
   }
+}
+
+TEST(RequestCheck, ASizeIsRefusedWithItsUnit) {
+  EXPECT_THAT(refusal_of([](auto& r) { r.resources.memory_mb = INT64_MAX; }), HasSubstr(" MiB"));
+  EXPECT_THAT(refusal_of([](auto& r) { r.resources.disk_mb = INT64_MAX; }), HasSubstr(" MiB"));
+}
+
+TEST(RequestCheck, AnImageHasANameThatCanStandInAPath) {
+  const std::string digest = "a.example:5000/team/tool@sha256:" + std::string(62, '0') + "ff";
+  for (const std::string& name : {std::string("debian"), std::string("debian:12"), digest}) {
+    EXPECT_EQ(refusal_of([&](auto& r) { r.image = name; }), "") << name;
+  }
+  for (const char* name :
+       {"../x", "-v", "/etc", "a b", "a?b", "a%2fb", "a\nb", "a@sha256:1234", "a@latest"}) {
+    EXPECT_THAT(refusal_of([&](auto& r) { r.image = name; }), HasSubstr("image: ")) << name;
+  }
+  EXPECT_THAT(refusal_of([](auto& r) { r.image = std::string(257, 'a'); }), HasSubstr("image: "));
+  EXPECT_THAT(refusal_of([](auto& r) { r.runtime = "a/b"; }), HasSubstr("runtime: "));
 }
 
 TEST(RequestCheck, AnExecHasACommandAndNoNul) {

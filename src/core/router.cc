@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "core/route_order.h"
+#include "core/strategy_order.h"
 #include "json/describe.h"
 
 namespace atl {
 namespace {
-
-enum class Chosen : uint8_t { by_name, by_router };
 
 std::string text(auto value) { return std::string(json::name_of(value)); }
 
@@ -20,12 +20,13 @@ std::optional<std::string> missing_limit(const LimitSupport& support, const Reso
   return std::nullopt;
 }
 
-bool can_show(const Capabilities& can, HostAccess access) {
+bool can_show(const Capabilities& can, HostAccess access, const RouteWish& wish) {
+  const bool by_roots = wish.names_roots && can.host_dir_roots;
   switch (access) {
     case HostAccess::ro:
-      return can.host_dir_ro;
+      return can.host_dir_ro || by_roots;
     case HostAccess::rw:
-      return can.host_dir_rw;
+      return can.host_dir_rw || by_roots;
     case HostAccess::cow:
       return can.host_dir_cow;
   }
@@ -44,20 +45,39 @@ std::string_view in_words(HostAccess access) {
   return "";
 }
 
+// What stands between this driver and the root file system that is asked, after the driver's name.
+std::optional<std::string> missing_root(const Capabilities& can, const RouteWish& wish) {
+  if (wish.is_template && !can.templates) return " cannot take a template as the root file system";
+  if (wish.root && !wish.is_template && !can.root_dir) {
+    return " cannot take a directory of the host as the root file system";
+  }
+  if (wish.image && !can.images) return " takes no images by name";
+  if (!wish.root && can.needs_root_dir) return " needs a root file system (rootfs)";
+  if (wish.persistence == Persistence::persistent && !can.writable_root) {
+    return " cannot keep what is changed in the root file system";
+  }
+  if (!has_runtime(can, wish.runtime)) return " has no runtime " + to_printable(wish.runtime);
+  return std::nullopt;
+}
+
 // Why this driver will not do, in words; nullopt when it will.
 std::optional<std::string> refusal(const DriverSlot& slot, const RouteWish& wish, Chosen chosen) {
   const std::string name = slot.name();
   if (!slot.capabilities) return name + " does not answer (" + slot.trouble.message() + ")";
   const Capabilities& can = *slot.capabilities;
-  if (wish.min_isolation && can.isolation < *wish.min_isolation) {
-    return name + " offers " + text(can.isolation) + ", " + text(*wish.min_isolation) +
-           " was asked";
+  if (auto why = missing_root(can, wish)) return name + *why;
+  if (wish.engine_socket && !can.engine_socket) {
+    return name + " has no engine whose socket it could show";
   }
-  if (can.isolation < wish.floor) {
-    return name + " offers " + text(can.isolation) +
-           ", and only administrators may have less than " + text(wish.floor) + " here";
+  const Isolation offered = isolation_of(can, wish);
+  if (wish.min_isolation && offered < *wish.min_isolation) {
+    return name + " offers " + text(offered) + ", " + text(*wish.min_isolation) + " was asked";
   }
-  if (can.isolation == Isolation::none && chosen == Chosen::by_router) {
+  if (offered < wish.floor) {
+    return name + " offers " + text(offered) + ", and only administrators may have less than " +
+           text(wish.floor) + " here";
+  }
+  if (offered == Isolation::none && chosen == Chosen::by_router) {
     return name + " offers none and is used only when it is named";
   }
   const Placement farthest = wish.placement.value_or(Placement::own);
@@ -70,16 +90,28 @@ std::optional<std::string> refusal(const DriverSlot& slot, const RouteWish& wish
   if (wish.resources.sharing == Sharing::dedicated && !can.dedicated) {
     return name + " cannot dedicate processors and memory to a sandbox";
   }
-  if (wish.root && !can.root_dir) {
-    return name + " cannot take a directory of the host as the root file system";
+  if (wish.cuts_network && can.network == NetworkControl::none) {
+    return name + " cannot cut off the network";
   }
-  if (!wish.root && can.needs_root_dir) return name + " needs a root file system (rootfs)";
+  if (wish.is_remade && !can.reset) return name + " cannot make a sandbox anew when it has failed";
+  if (wish.pauses && can.pause == Pause::none) return name + " cannot pause a sandbox";
+  if (wish.network == Network::bridge && !can.bridge) {
+    return name + " cannot give a sandbox a network";
+  }
   if (names_other_user(wish.user) && !can.users) {
     return name + " cannot run as user " + to_printable(wish.user);
   }
   for (const HostAccess access : wish.host_directories) {
-    if (!can_show(can, access)) {
-      return name + " cannot show a directory of the host " + std::string(in_words(access));
+    if (!can_show(can, access, wish)) {
+      std::string why = name + " cannot show a directory of the host ";
+      why += in_words(access);
+      // It could, and somebody has to say which.
+      if (can.host_dir_roots && access != HostAccess::cow) {
+        why +=
+            ": no root is named that it may lie below (ATOLL_ENGINE_MOUNT_ROOTS=/directory, or "
+            "mount_roots of a profile)";
+      }
+      return why;
     }
   }
   if (can.max_lifetime_s && wish.ttl.count() > *can.max_lifetime_s) {
@@ -97,19 +129,17 @@ Error unknown_driver(const DriverTable& drivers, const std::string& name) {
   return Error(Code::not_found, "no driver is called " + to_printable(name)).with_hint(hint);
 }
 
-// One that does not answer now. Not one that cannot be had on this host at all, or that would be
-// too weak if it answered.
-bool may_help_later(const DriverSlot& slot, const RouteWish& wish) {
-  const Isolation needed = std::max(wish.floor, wish.min_isolation.value_or(Isolation::none));
-  return !slot.capabilities && slot.trouble.code() == Code::unavailable &&
-         slot.driver->strongest() >= needed;
-}
-
 Result<std::vector<DriverSlot*>> route_by_name(DriverTable& drivers, const RouteWish& wish) {
   DriverSlot* named = drivers.find(wish.driver);
   if (named == nullptr) return unknown_driver(drivers, wish.driver);
   const auto why = refusal(*named, wish, Chosen::by_name);
-  if (!why) return std::vector<DriverSlot*>{named};
+  if (!why) {
+    if (const auto pause = why_not_now(*named)) {
+      return Error(Code::unavailable, *pause)
+          .with_hint("try again then, or leave the driver to the router");
+    }
+    return std::vector<DriverSlot*>{named};
+  }
   if (!named->capabilities) {
     return Error(Code::unavailable, *why).with_hint(named->trouble.hint());
   }
@@ -117,7 +147,7 @@ Result<std::vector<DriverSlot*>> route_by_name(DriverTable& drivers, const Route
   for (const auto& slot : drivers.slots()) {
     if (!refusal(slot, wish, Chosen::by_name)) able.push_back(slot.name());
   }
-  const bool is_allowed = named->capabilities->isolation >= wish.floor;
+  const bool is_allowed = isolation_of(*named->capabilities, wish) >= wish.floor;
   return Error(is_allowed ? Code::unsupported : Code::permission_denied, *why)
       .with_hint(able.empty() ? "no configured driver can" : enumerate(able) + " can");
 }
@@ -129,7 +159,25 @@ bool names_other_user(std::string_view user) {
          user.find_first_not_of("0123456789") != std::string_view::npos;
 }
 
+bool has_runtime(const Capabilities& can, std::string_view runtime) {
+  return runtime.empty() || std::ranges::any_of(can.runtimes, [&](const RuntimeLevel& one) {
+           return one.name == runtime;
+         });
+}
+
 bool can_be_other_users(const Capabilities& can) { return can.users; }
+
+Isolation isolation_of(const Capabilities& can, std::string_view runtime) {
+  if (runtime.empty()) return can.isolation;
+  for (const auto& one : can.runtimes) {
+    if (one.name == runtime) return one.isolation;
+  }
+  return Isolation::none;
+}
+
+Isolation isolation_of(const Capabilities& can, const RouteWish& wish) {
+  return wish.engine_socket ? Isolation::none : isolation_of(can, wish.runtime);
+}
 
 RouteWish to_wish(const CreateRequest& request) {
   RouteWish wish{.driver = request.driver,
@@ -137,32 +185,76 @@ RouteWish to_wish(const CreateRequest& request) {
                  .placement = request.placement,
                  .resources = request.resources,
                  .root = request.root.has_value(),
+                 .is_template = !request.template_name.empty(),
+                 .image = !request.image.empty(),
+                 .runtime = request.runtime,
+                 .persistence = request.persistence,
                  .user = request.defaults.user,
-                 .ttl = request.ttl.value_or(std::chrono::seconds(0))};
+                 .ttl = request.ttl.value_or(std::chrono::seconds(0)),
+                 .preferred = request.preferred,
+                 .fallback = request.fallback,
+                 .cuts_network = request.cuts_network,
+                 .strategy = request.strategy.value_or(policy::Strategy::priority),
+                 .is_remade = request.on_failure == OnFailure::recreate,
+                 .pauses = request.on_expire == OnEnd::pause || request.on_idle == OnEnd::pause ||
+                           request.on_last == OnEnd::pause,
+                 .network = request.network.value_or(Network::none),
+                 .engine_socket = request.engine_socket,
+                 .names_roots = request.mount_roots.has_value()};
   if (request.workspace) wish.host_directories.push_back(request.workspace->access);
   for (const auto& mount : request.mounts) wish.host_directories.push_back(mount.access);
   return wish;
 }
 
-Result<std::vector<DriverSlot*>> find_route(DriverTable& drivers, const RouteWish& wish) {
-  if (!wish.driver.empty()) return route_by_name(drivers, wish);
+std::optional<std::string> why_never(const DriverSlot& slot, const RouteWish& wish, Chosen chosen) {
+  return refusal(slot, wish, chosen);
+}
 
-  std::vector<DriverSlot*> route;
-  std::string reasons;
-  bool some_do_not_answer = false;
-  for (auto& slot : drivers.slots()) {
-    const auto why = refusal(slot, wish, Chosen::by_router);
-    if (!why) {
-      route.push_back(&slot);
-      continue;
-    }
-    some_do_not_answer = some_do_not_answer || may_help_later(slot, wish);
-    reasons.append(reasons.empty() ? "" : "; ").append(*why);
+std::optional<std::string> why_not_now(const DriverSlot& slot) {
+  if (slot.circuit.may_pass()) return std::nullopt;
+  const std::string failed =
+      slot.name() + " has failed " + std::to_string(slot.circuit.failures()) + " times in a row";
+  if (slot.circuit.state() == Circuit::half_open) {
+    return failed + ", and another request finds out whether it works again";
   }
-  if (!route.empty()) return route;
-  return Error(some_do_not_answer ? Code::unavailable : Code::unsupported,
+  const auto left = std::chrono::ceil<std::chrono::seconds>(slot.circuit.remaining());
+  return failed + ", and is asked again in " + std::to_string(left.count()) + " s";
+}
+
+std::optional<std::string> why_not(const DriverSlot& slot, const RouteWish& wish, Chosen chosen) {
+  auto why = refusal(slot, wish, chosen);
+  return why ? why : why_not_now(slot);
+}
+
+namespace {
+
+Result<RouteChoice> choose(DriverTable& drivers, const RouteWish& wish) {
+  RouteChoice choice = choose_route(drivers, wish);
+  if (!choice.route.empty()) return choice;
+  std::string reasons;
+  const auto add = [&](const std::string& reason) {
+    reasons.append(reasons.empty() ? "" : "; ").append(reason);
+  };
+  for (const RefusedDriver& refused : choice.refused) add(refused.why);
+  for (const std::string& name : choice.missing) add(name + " is not configured here");
+  return Error(choice.may_help_later ? Code::unavailable : Code::unsupported,
                "no driver can serve this request")
       .with_hint(reasons.empty() ? "no driver is configured" : reasons);
+}
+
+}  // namespace
+
+Result<std::vector<DriverSlot*>> find_route(DriverTable& drivers, const RouteWish& wish) {
+  if (!wish.driver.empty()) return route_by_name(drivers, wish);
+  TRY(auto choice, choose(drivers, wish));
+  return std::move(choice.route);
+}
+
+Result<std::vector<DriverSlot*>> take_route(DriverTable& drivers, const RouteWish& wish) {
+  if (!wish.driver.empty()) return route_by_name(drivers, wish);
+  TRY(auto choice, choose(drivers, wish));
+  take_turn(wish.strategy, std::span(choice.route).first(choice.group), drivers.next_turn());
+  return std::move(choice.route);
 }
 
 }  // namespace atl

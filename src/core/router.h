@@ -1,5 +1,5 @@
-// The router: which drivers may serve a request, in the order of preference. It decides on probed
-// capabilities alone.
+// The router: which drivers may serve a request, and in which order. Whether one may, it decides on
+// probed capabilities alone, and on whether the driver works; a strategy decides the order.
 #pragma once
 
 #include <string>
@@ -9,6 +9,9 @@
 
 namespace atl {
 
+// Who has come upon a driver: a request or a profile that names it, or the router.
+enum class Chosen : uint8_t { by_name, by_router };
+
 // What a request demands of a driver.
 struct RouteWish {
   std::string driver;  // "" = any that is strong enough
@@ -17,22 +20,53 @@ struct RouteWish {
   std::optional<Placement> placement;  // how far away at most; nullopt = own
   Resources resources;
   std::vector<HostAccess> host_directories;
-  bool root = false;            // a directory of the host is the root file system
+  // The root file system: a directory of the host, or a template's, or an image.
+  bool root = false;
+  bool is_template = false;
+  bool image = false;
+  std::string runtime;  // "" = the driver's own
+  Persistence persistence = Persistence::ephemeral;
   std::string user;             // that commands run as; "" = the driver's own
   std::chrono::seconds ttl{0};  // zero = as long as the driver allows
+  // A profile's order; see CreateRequest.
+  std::vector<std::string> preferred;
+  std::optional<std::vector<std::string>> fallback;
+  bool cuts_network = false;
+  policy::Strategy strategy = policy::Strategy::priority;
+  bool is_remade = false;  // it is to be made anew when it dies
+  bool pauses = false;     // it is to be paused when it is idle, or its time is up
+  Network network = Network::none;
+  bool engine_socket = false;
+  bool names_roots = false;  // a profile says where directories of the host may lie
 };
 
 // Whether it takes a driver with Capabilities::users to run as `user`: neither the sandbox's own
 // user nor a number, which may be that user's.
 bool names_other_user(std::string_view user);
 bool can_be_other_users(const Capabilities& can);
+// "" = the driver's own, which each has.
+bool has_runtime(const Capabilities& can, std::string_view runtime);
+
+// What a sandbox with this runtime has; Isolation::none for one that the driver does not have.
+Isolation isolation_of(const Capabilities& can, std::string_view runtime);
+// The same of what is wished: none with the engine's socket, by which it rules the host.
+Isolation isolation_of(const Capabilities& can, const RouteWish& wish);
 
 RouteWish to_wish(const CreateRequest& request);
+
+// Why this driver will not do, in words; nullopt when it will. One without isolation does only if
+// somebody has named it.
+std::optional<std::string> why_not(const DriverSlot& slot, const RouteWish& wish, Chosen chosen);
+// Its two halves: what asking again would not change, and that it has failed too often lately.
+std::optional<std::string> why_never(const DriverSlot& slot, const RouteWish& wish, Chosen chosen);
+std::optional<std::string> why_not_now(const DriverSlot& slot);
 
 // At least one driver; each meets the wish by itself, so falling over from one to the next never
 // weakens anything. A driver without isolation is taken only by name. The error says in words why
 // each driver was passed over: Code::not_found for an unknown name, Code::unavailable if a driver
 // that does not answer might have done, otherwise Code::unsupported.
 Result<std::vector<DriverSlot*>> find_route(DriverTable& drivers, const RouteWish& wish);
+// The same for a create, which takes its turn where the strategy goes round.
+Result<std::vector<DriverSlot*>> take_route(DriverTable& drivers, const RouteWish& wish);
 
 }  // namespace atl

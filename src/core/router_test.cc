@@ -9,6 +9,7 @@
 namespace atl {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -65,6 +66,18 @@ TEST(Router, WaitingForADriverThatIsTooWeakAnywayIsOfNoUse) {
   ASSERT_FALSE(route);
   EXPECT_EQ(route.error().code(), Code::unsupported);
   EXPECT_THAT(route.error().hint(), HasSubstr("docker does not answer"));
+}
+
+TEST(Router, WaitingForAnEngineHelpsWithARuntimeThatIsStrongEnoughAndNotWithoutOne) {
+  RouterWorld world;
+  world.add("native", Isolation::container);
+  auto& docker = world.add("docker", Isolation::container);
+  docker.capabilities.runtimes = {{"kata", Isolation::vm}};
+  docker.down();
+
+  EXPECT_EQ(world.route({.min_isolation = Isolation::vm}).error().code(), Code::unsupported);
+  EXPECT_EQ(world.route({.min_isolation = Isolation::vm, .runtime = "kata"}).error().code(),
+            Code::unavailable);
 }
 
 TEST(Router, TakesADriverWithoutIsolationOnlyByName) {
@@ -159,6 +172,30 @@ TEST(Router, AHostDirectoryNeedsADriverThatCanShowItThatWay) {
   EXPECT_THAT(world.route({.host_directories = {HostAccess::cow}}).value(), ElementsAre("native"));
 }
 
+TEST(Router, ADirectoryThatOnlyLacksARootIsRefusedWithTheWayToNameOne) {
+  RouterWorld world;
+  auto& can = world.add("docker", Isolation::container).capabilities;
+  can.host_dir_ro = false;
+  can.host_dir_roots = true;
+
+  const auto refused = world.route({.driver = "docker", .host_directories = {HostAccess::ro}});
+
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(),
+              AllOf(HasSubstr("docker cannot show a directory of the host read-only"),
+                    HasSubstr("ATOLL_ENGINE_MOUNT_ROOTS"), HasSubstr("mount_roots")));
+}
+
+TEST(Router, WhoHasNoEngineIsNotSaidToOfferLess) {
+  RouterWorld world;
+  world.add("native", Isolation::container);
+
+  const auto refused = world.route({.min_isolation = Isolation::container, .engine_socket = true});
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().hint(), "native has no engine whose socket it could show");
+}
+
 TEST(Router, ALifetimeBeyondTheDriversIsRefused) {
   RouterWorld world;
   world.add("lambda", Isolation::vm).capabilities.max_lifetime_s = 900;
@@ -207,6 +244,34 @@ TEST(Router, ARootDirectoryNeedsADriverThatTakesOne) {
   EXPECT_EQ(refused.error().code(), Code::unsupported);
   EXPECT_THAT(refused.error().message(), HasSubstr("root file system"));
   EXPECT_EQ(refused.error().hint(), "boxes can");
+}
+
+TEST(Router, TemplatesImagesAndKeptRootsNeedDriversThatTakeThem) {
+  RouterWorld world;
+  world.add("plain", Isolation::container).capabilities.root_dir = true;
+  auto& engine = world.add("engine", Isolation::container).capabilities;
+  engine.templates = engine.images = engine.writable_root = true;
+
+  EXPECT_THAT(world.route({.root = true}).value(), ElementsAre("plain"));
+  EXPECT_THAT(world.route({.root = true, .is_template = true}).value(), ElementsAre("engine"));
+  EXPECT_THAT(world.route({.image = true}).value(), ElementsAre("engine"));
+  EXPECT_THAT(world.route({.persistence = Persistence::persistent}).value(), ElementsAre("engine"));
+  EXPECT_EQ(world.route({.driver = "plain", .image = true}).error().hint(), "engine can");
+}
+
+TEST(Router, ARuntimeDecidesTheIsolation) {
+  RouterWorld world;
+  world.add("plain", Isolation::container);
+  world.add("engine", Isolation::container).capabilities.runtimes = {{"runsc", Isolation::sentry},
+                                                                     {"weak", Isolation::process}};
+
+  EXPECT_THAT(world.route({.runtime = "runsc"}).value(), ElementsAre("engine"));
+  EXPECT_THAT(world.route({.min_isolation = Isolation::sentry, .runtime = "runsc"}).value(),
+              ElementsAre("engine"));
+  EXPECT_FALSE(world.route({.min_isolation = Isolation::sentry}));
+  EXPECT_FALSE(world.route({.min_isolation = Isolation::container, .runtime = "weak"}));
+  EXPECT_EQ(world.route({.driver = "engine", .runtime = "kata"}).error().message(),
+            "engine has no runtime kata");
 }
 
 TEST(Router, AnotherUserNeedsADriverThatHasThem) {

@@ -2,6 +2,7 @@
 
 #include "core/operation.h"
 #include "core/request_check.h"
+#include "core/startup.h"
 #include "core/transitions.h"
 #include "driver/feed_stdin.h"
 #include "guest/plain_call.h"
@@ -38,6 +39,8 @@ Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec
                           std::weak_ptr<void> keep_alive) {
   telemetry::StageTimer timer(parts_.clock);
   CO_TRY_OK(check_exec(exec));
+  CO_TRY_OK(check_run(request));
+  CO_TRY_OK(creator_.settle(request, Lifecycle::ephemeral));
   fill_in(exec, request.defaults);
   // A driver is chosen that can run as whoever the command runs as.
   request.defaults.user = exec.user;
@@ -46,7 +49,15 @@ Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec
   if (is_simple && exec.warm == Warmth::welcome)
     request.warm = guest::plain_interpreter(exec.argv, request.env, exec.env);
   auto setup = std::exchange(request.setup, std::nullopt);
-  CO_TRY(const auto record, co_await creator_.create_for_run(caller, std::move(request), timer));
+  request.stop = stop;
+  const auto give_up = std::make_shared<GiveUp>();
+  stop->on_stop_ = [give_up] { give_up->give_up(); };
+  if (stop->stopped()) give_up->give_up();
+  auto created = co_await creator_.create_for_run(caller, std::move(request), timer, give_up);
+  stop->on_stop_ = nullptr;
+  stop->is_made_ = true;
+  if (!created && stop->stopped()) co_return Error(Code::cancelled, "the run was given up");
+  CO_TRY(const auto record, std::move(created));
   const InUse in_use(record);
   announce_later(record, keep_alive);
   timer.skip();
@@ -70,6 +81,7 @@ Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec
   }
   timer.mark("exec");
   stop->on_stop_ = nullptr;
+  record->place.leave();
   // A name is free again when the answer comes.
   if (record->name.empty() && over_.size() + teardowns_ < kMostTeardowns) {
     clear_away_later({std::move(caller), record}, keep_alive);
@@ -107,6 +119,7 @@ void Runs::announce_later(const RecordPtr& record, std::weak_ptr<void> alive) {
 
 void Runs::clear_away_later(Over over, std::weak_ptr<void> alive) {
   const auto record = over.record;
+  parts_.sandboxes.discount(*record);
   // Nobody finds it any more.
   if (is_legal(record->state, State::stopping)) parts_.sandboxes.move_to(*record, State::stopping);
   over_.push_back(std::move(over));
@@ -128,6 +141,7 @@ void Runs::clear_away(size_t left, const std::shared_ptr<void>& alive) {
             --teardowns_;
             reaping->end(destroyed);
             note_left_over(*record, destroyed);
+            if (!destroyed) parts_.sandboxes.count_again(*record);
           });
   }
 }
@@ -144,9 +158,7 @@ Error Runs::explain(const SandboxRecord& record, const RunStop& stop, Error erro
 
 Task<> Runs::set_up(RecordPtr record, SetupCommand setup) {
   const auto handle = record->handle;
-  const auto* slot = parts_.drivers.find(record->driver);
-  const auto network =
-      slot != nullptr && slot->capabilities ? slot->capabilities->network : NetworkControl::none;
+  const auto network = startup_facts(parts_, *record).network;
   auto done = co_await run_setup(handle->guest(), std::move(setup), network);
   if (!done) co_return std::move(done).error().at_stage("setup");
   co_return Result<>();

@@ -191,6 +191,21 @@ TEST_F(RunsTest, ARunThatIsStoppedWhileItIsMadeIsNeverExecuted) {
   EXPECT_THAT(world_.host().ids(), IsEmpty());
 }
 
+TEST_F(RunsTest, ARunThatIsStoppedWhileItsImageIsFetchedWaitsForNothing) {
+  const auto stop = std::make_shared<RunStop>();
+  world_.host().fetches = true;
+  world_.host().hold("fetch");
+  const auto result = world_.begin(run({"true"}, "", stop));
+  EXPECT_FALSE(stop->is_made());
+
+  stop->stop();
+  world_.settle();
+
+  ASSERT_TRUE(result.done());
+  EXPECT_EQ(result.get().error().code(), Code::cancelled);
+  EXPECT_EQ(world_.host().count("create"), 0U);
+}
+
 TEST_F(RunsTest, ARunEndsAtItsTimeToLive) {
   CreateRequest request;
   request.ttl = seconds(5);

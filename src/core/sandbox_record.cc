@@ -1,6 +1,7 @@
 #include "core/sandbox_record.h"
 
 #include "json/json.h"
+#include "policy/profile.h"
 
 namespace atl {
 namespace {
@@ -19,15 +20,39 @@ Result<E> get_enum(const std::string& text) {
   return *found;
 }
 
+Act to_act(OnEnd end) {
+  switch (end) {
+    case OnEnd::kill:
+      return Act::kill;
+    case OnEnd::stop:
+      return Act::stop;
+    case OnEnd::pause:
+      return Act::pause;
+  }
+  return Act::kill;
+}
+
+std::optional<WallTime> kept_until(const SandboxRecord& record) {
+  if (record.asked.course.keep_s == 0 || !record.expires_at) return std::nullopt;
+  return *record.expires_at + std::chrono::seconds(record.asked.course.keep_s);
+}
+
 }  // namespace
 
 Asked to_asked(const CreateRequest& request) {
   Asked asked;
   asked.driver = request.driver;
-  asked.profile = request.profile.empty() ? "default" : request.profile;
+  asked.run_mode = request.run_mode;
+  asked.profile = request.profile.empty() ? std::string(policy::kNoProfile) : request.profile;
   asked.user_id = request.user_id;
   if (request.ttl) asked.ttl_s = request.ttl->count();
   if (request.idle) asked.idle_s = request.idle->count();
+  asked.on_expire = request.on_expire;
+  asked.on_idle = request.on_idle;
+  if (request.keep) asked.keep_s = request.keep->count();
+  asked.on_failure = request.on_failure;
+  asked.scope = request.scope;
+  asked.on_last = request.on_last;
   asked.labels = request.labels;
   for (const auto& [name, value] : request.env) asked.env_names.push_back(name);
   asked.resources = request.resources;
@@ -37,9 +62,18 @@ Asked to_asked(const CreateRequest& request) {
   for (const auto& mount : request.mounts) asked.mounts.push_back(to_asked(mount));
   if (request.root) asked.root = to_asked(*request.root);
   asked.template_ = request.template_name;
+  asked.image = request.image;
+  asked.runtime = request.runtime;
+  asked.persistence = request.persistence;
+  asked.network = request.network.value_or(Network::none);
+  asked.engine_socket = request.engine_socket;
+  asked.mount_roots = request.mount_roots;
+  asked.snapshot = request.snapshot;
   asked.user = request.defaults.user;
   asked.cwd = request.defaults.cwd;
+  asked.timeout_ms = request.defaults.timeout.count();
   asked.files = fingerprint(request.files);
+  asked.startup = request.startup != nullptr;
   return asked;
 }
 
@@ -58,17 +92,42 @@ std::vector<Changes::Copy> copies_of(const Asked& asked) {
 void fill_in(ExecRequest& request, const ExecDefaults& defaults) {
   if (request.user.empty()) request.user = defaults.user;
   if (request.cwd.empty()) request.cwd = defaults.cwd;
+  if (request.timeout.count() == 0) request.timeout = defaults.timeout;
+}
+
+std::optional<SandboxRecord::Due> SandboxRecord::due() const {
+  if (is_doomed || ended_at || state == State::stopping) return std::nullopt;
+  // Its pool ends it.
+  if (lifecycle == Lifecycle::pooled) return std::nullopt;
+  std::optional<Due> first;
+  const auto consider = [&](Due other) {
+    if (other.act == Act::stop || other.act == Act::pause)
+      other.at = std::max(other.at, rest_not_before);
+    if (!first || other.at < first->at) first = other;
+  };
+  if (expires_boot.count() != 0) {
+    consider({last_moment(), Act::kill, Rest::expired});
+    const OnEnd then = on_expire();
+    const bool is_awake =
+        state == State::running || (state == State::paused && then == OnEnd::stop);
+    if (then != OnEnd::kill && is_awake) consider({expires_boot, to_act(then), Rest::expired});
+  }
+  if (idle && leases == 0 && state == State::running) {
+    consider({last_active_boot + *idle, to_act(on_idle()), Rest::idle});
+  }
+  if (recover_at.count() != 0) consider({recover_at, Act::revive, Rest::none});
+  return first;
 }
 
 std::optional<Micros> SandboxRecord::deadline() const {
-  if (is_doomed || ended_at || state == State::stopping) return std::nullopt;
-  std::optional<Micros> earliest;
-  if (expires_boot.count() != 0) earliest = expires_boot;
-  if (idle && leases == 0 && state == State::running) {
-    const Micros idle_end = last_active_boot + *idle;
-    if (!earliest || idle_end < *earliest) earliest = idle_end;
-  }
-  return earliest;
+  const auto next = due();
+  return next ? std::optional(next->at) : std::nullopt;
+}
+
+Health SandboxRecord::health() const {
+  if (recover_at.count() != 0) return Health::recovering;
+  if (state == State::failed) return Health::failed;
+  return is_unresponsive && state == State::running ? Health::unresponsive : Health::ok;
 }
 
 SandboxView SandboxRecord::view() const {
@@ -80,18 +139,34 @@ SandboxView SandboxRecord::view() const {
           .driver = driver,
           .isolation = isolation,
           .placement = placement,
+          .run_mode = asked.run_mode,
           .profile = asked.profile,
           .user_id = asked.user_id,
           .labels = asked.labels,
           .resources = resources,
           .defaults = asked.defaults(),
           .template_name = asked.template_,
+          .image = asked.image,
+          .runtime = asked.runtime,
+          .persistence = asked.persistence,
+          .network = asked.network,
+          .snapshot = asked.snapshot,
+          .resets = asked.resets,
           .created_at = created_at,
           .expires_at = expires_at,
           .idle = idle,
+          .on_expire = on_expire(),
+          .on_idle = on_idle(),
+          .kept_until = kept_until(*this),
+          .rest = asked.course.rest,
+          .on_failure = asked.on_failure.value_or(OnFailure::fail),
+          .health = health(),
+          .recoveries = asked.course.recoveries,
           .last_active_at = last_active_at,
           .failure = failure,
-          .stages = stages};
+          .stages = stages,
+          .pool = asked.pool,
+          .is_parked = lifecycle == Lifecycle::pooled};
 }
 
 store::SandboxRow to_row(const SandboxRecord& record, const std::string& boot_id) {
@@ -132,6 +207,8 @@ Result<RecordPtr> from_row(const asio::any_io_executor& executor, const store::S
     TRY(record->placement, get_enum<Placement>(row.placement));
     TRY(record->resources, json::decode<Resources>(row.resources));
     TRY(record->asked, json::decode<Asked>(row.spec));
+    // An older daemon called it so when there was no profile; one that there is has its version.
+    if (record->asked.profile == "default") record->asked.profile = policy::kNoProfile;
     record->id = row.id;
     record->tenant = row.tenant;
     record->owner = row.owner;
@@ -146,6 +223,7 @@ Result<RecordPtr> from_row(const asio::any_io_executor& executor, const store::S
     if (row.ended_at_ms != 0) record->ended_at = from_ms(row.ended_at_ms);
     record->failure = row.failure;
     record->generation = row.generation;
+    record->stages = record->asked.course.stages;
     record->creation->done.fire();
     return record;
   };
@@ -164,10 +242,17 @@ std::string differences(const SandboxRecord& record, const CreateRequest& reques
     if (!equal) fields.append(fields.empty() ? "" : ", ").append(field);
   };
   note(had.driver == has.driver, "driver");
+  note(had.run_mode == has.run_mode, "run_mode");
   note(had.profile == has.profile, "profile");
   note(had.user_id == has.user_id, "user_id");
   note(had.ttl_s == has.ttl_s, "ttl_s");
   note(had.idle_s == has.idle_s, "idle_s");
+  note(had.on_expire == has.on_expire, "on_expire");
+  note(had.on_idle == has.on_idle, "on_idle");
+  note(had.keep_s == has.keep_s, "keep_s");
+  note(had.on_failure == has.on_failure, "on_failure");
+  note(had.scope == has.scope, "scope");
+  note(had.on_last == has.on_last, "on_last");
   note(had.labels == has.labels, "labels");
   note(had.env_names == has.env_names && (!record.env || *record.env == request.env), "env");
   note(had.resources == has.resources, "resources");
@@ -178,8 +263,14 @@ std::string differences(const SandboxRecord& record, const CreateRequest& reques
   note(had.template_ == has.template_, "template");
   const bool same_template = !had.template_.empty() && had.template_ == has.template_;
   note(had.root == has.root, same_template ? "template (it has changed since)" : "rootfs");
+  note(had.image == has.image, "image");
+  note(had.runtime == has.runtime, "runtime");
+  note(had.persistence == has.persistence, "persistence");
+  note(had.network == has.network, "network");
+  note(had.snapshot == has.snapshot, "snapshot");
   note(had.user == has.user, "user");
   note(had.cwd == has.cwd, "cwd");
+  note(had.timeout_ms == has.timeout_ms, "timeout_ms");
   note(had.files == has.files, "files");
   return fields;
 }

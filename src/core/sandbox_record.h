@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <set>
 
 #include <boost/describe/class.hpp>
 
 #include "base/event.h"
 #include "core/engine.h"
+#include "core/place.h"
 #include "core/turns.h"
 #include "json/describe.h"
 #include "store/rows.h"
@@ -22,16 +24,37 @@ struct AskedDirectory {
 };
 BOOST_DESCRIBE_STRUCT(AskedDirectory, (), (host_path, guest_path, access))
 
+// What has become of a sandbox since, as far as it needs to be known after a restart and has no
+// column.
+struct Course {
+  static constexpr auto kRequired = json::required();
+
+  int64_t keep_s = 0;  // zero: it ends with its time to live
+  Rest rest = Rest::none;
+  int64_t recoveries = 0;
+  bool died = false;          // and has not been made anew since
+  int64_t tries = 0;          // to recreate it, in a row
+  std::vector<Stage> stages;  // of its beginning; of a run, only if that failed
+};
+BOOST_DESCRIBE_STRUCT(Course, (), (keep_s, rest, recoveries, died, tries, stages))
+
 // What a create asked for, without values that may be secret: this is what the store keeps of it.
 struct Asked {
   static constexpr auto kRequired =
       json::required();  // rows of an older daemon lack what came later
 
   std::string driver;
+  std::string run_mode;
   std::string profile;
   std::string user_id;
   std::optional<int64_t> ttl_s;
   std::optional<int64_t> idle_s;
+  std::optional<OnEnd> on_expire;
+  std::optional<OnEnd> on_idle;
+  std::optional<int64_t> keep_s;
+  std::optional<OnFailure> on_failure;
+  std::optional<SessionScope> scope;  // sessions hold it
+  std::optional<OnEnd> on_last;       // and this becomes of it when the last one lets go
   std::map<std::string, std::string> labels;
   std::vector<std::string> env_names;
   Resources resources;
@@ -41,16 +64,31 @@ struct Asked {
   std::vector<AskedDirectory> mounts;
   std::optional<AskedDirectory> root;
   std::string template_;  // NAME:TAG that the root is of
+  std::string image;
+  std::string runtime;
+  Persistence persistence = Persistence::ephemeral;
+  Network network = Network::none;
+  bool engine_socket = false;
+  std::optional<std::vector<std::string>> mount_roots;
+  std::string snapshot;  // the id of the one that it was made from
+  int64_t resets = 0;
   std::string user;
   std::string cwd;
-  std::string files;  // their fingerprint
+  int64_t timeout_ms = 0;  // of commands that do not say
+  std::string files;       // their fingerprint
+  bool startup = false;    // its profile had something done before anybody got it
+  std::string pool;        // that it is in, or came from; "" = none
+  std::string pool_print;  // while it is in it: of its shape (pool_shape.h)
+  Course course;
 
-  ExecDefaults defaults() const { return {user, cwd}; }
+  ExecDefaults defaults() const { return {user, cwd, Millis(timeout_ms)}; }
 };
 BOOST_DESCRIBE_STRUCT(Asked, (),
-                      (driver, profile, user_id, ttl_s, idle_s, labels, env_names, resources,
-                       min_isolation, placement, workspace, mounts, root, template_, user, cwd,
-                       files))
+                      (driver, run_mode, profile, user_id, ttl_s, idle_s, on_expire, on_idle,
+                       keep_s, on_failure, scope, on_last, labels, env_names, resources,
+                       min_isolation, placement, workspace, mounts, root, template_, image, runtime,
+                       persistence, network, engine_socket, mount_roots, snapshot, resets, user,
+                       cwd, timeout_ms, files, startup, pool, pool_print, course))
 
 Asked to_asked(const CreateRequest& request);
 
@@ -63,8 +101,9 @@ void fill_in(ExecRequest& request, const ExecDefaults& defaults);
 enum class Lifecycle : uint8_t {
   session,
   ephemeral,  // a run: whatever is left of it after a restart is destroyed
+  pooled,     // nobody's yet: it waits in a pool, and its tenant is ""
 };
-BOOST_DESCRIBE_ENUM(Lifecycle, session, ephemeral)
+BOOST_DESCRIBE_ENUM(Lifecycle, session, ephemeral, pooled)
 
 // A creation or a destruction under way, for those who ask for the same meanwhile.
 struct Joint {
@@ -78,6 +117,9 @@ struct Joint {
   Event done;
   std::optional<Error> failure;
 };
+
+// What the reaper does with a sandbox.
+enum class Act : uint8_t { kill, stop, pause, revive };
 
 struct SandboxRecord {
   explicit SandboxRecord(const asio::any_io_executor& executor)
@@ -114,24 +156,66 @@ struct SandboxRecord {
   size_t leases = 0;
   Turns turns;
   std::shared_ptr<Joint> creation;
-  std::shared_ptr<Joint> destruction;  // null while nobody destroys it
-  int64_t run_intent = 0;              // of a run, settled when the run is over
+  std::shared_ptr<GiveUp> give_up = std::make_shared<GiveUp>();  // of its creation
+  std::shared_ptr<Joint> destruction;                            // null while nobody destroys it
+  int64_t run_intent = 0;  // of a run, settled when the run is over
   // A destruction that the driver could not do yet; the sweeper tries again.
   bool is_doomed = false;
   // What an earlier daemon was doing when it died, until it is finished or undone.
   std::optional<store::IntentRow> interrupted;
+  // Intents that are over, of which the store does not know it yet; whatever is begun next tells
+  // it.
+  std::vector<store::EndIntent> unsettled;
   bool awaits_driver = false;  // to be attached as soon as its driver answers
   Micros reaper_looks_at{0};   // the reaper's own mark
+  policy::Amounts amounts;     // as the table counts it
+  bool is_discounted = false;  // for its tenant it does not count any more
+  Place place;                 // while it is being made, or its run is under way
 
-  // When the reaper has to end it, on Clock::boot(); nullopt while nothing runs out.
+  // Being put to rest, so nobody new may come in; and being woken, for those who want the same.
+  bool is_dozing_off = false;
+  // Who has a session that holds it; they see it like its owner.
+  std::set<std::string> holders;
+  std::shared_ptr<Joint> waking;
+  // A rest that failed is tried again after this moment, later each time.
+  Micros rest_not_before{0};
+  int failed_rests = 0;
+  // What the pulse knows of it: when it was asked last, and how often in a row it has not answered.
+  Micros pulse_at{0};
+  int missed_pulses = 0;
+  std::weak_ptr<Sandbox> being_asked;  // the handle whose answer is still awaited
+  bool is_unresponsive = false;
+  // When it is to be recreated because it has failed; zero = it is not. And when that was done
+  // last.
+  Micros recover_at{0};
+  Micros revived_at{0};
+
+  OnEnd on_expire() const { return asked.on_expire.value_or(OnEnd::kill); }
+  OnEnd on_idle() const { return asked.on_idle.value_or(OnEnd::kill); }
+  // When nothing of it may be left, on Clock::boot(): this is what its driver knows. Zero = never.
+  Micros last_moment() const {
+    return expires_boot.count() == 0 ? Micros(0)
+                                     : expires_boot + std::chrono::seconds(asked.course.keep_s);
+  }
+
+  // What the reaper has to do next, and when on Clock::boot(); nullopt while nothing runs out.
+  struct Due {
+    Micros at{0};
+    Act act = Act::kill;
+    Rest why = Rest::expired;  // of a stop or a pause
+  };
+  std::optional<Due> due() const;
   std::optional<Micros> deadline() const;
+  Health health() const;
   SandboxView view() const;
 };
 
 using RecordPtr = std::shared_ptr<SandboxRecord>;
 
 inline bool sees(const Caller& caller, const SandboxRecord& record) {
-  return sees(caller, record.tenant, record.owner, record.id);
+  if (sees(caller, record.tenant, record.owner, record.id)) return true;
+  return caller.sandbox.empty() && caller.tenant == record.tenant &&
+         record.holders.contains(caller.subject);
 }
 
 store::SandboxRow to_row(const SandboxRecord& record, const std::string& boot_id);

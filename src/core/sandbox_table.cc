@@ -47,20 +47,27 @@ Result<std::pair<int64_t, std::string>> parse_cursor(const std::string& cursor) 
 void SandboxTable::insert(const RecordPtr& record) {
   ATOLL_CHECK(by_id_.emplace(record->id, record).second);
   by_age_.emplace(age_of(*record), record);
-  ++counts_[record->tenant];
+  record->amounts = policy::amounts_of(record->resources, assumed_);
+  used_ += record->amounts;
+  add_use(record->tenant, record->amounts);
   if (!record->name.empty()) {
     ATOLL_CHECK(by_name_.emplace(Name(record->tenant, record->name), record).second);
   }
   metrics_.sandboxes.at(json::name_of(record->state)).add(1);
 }
 
-void SandboxTable::bury(const RecordPtr& record, std::string epitaph) {
-  if (by_id_.erase(record->id) == 0) return;
+void SandboxTable::forget(const RecordPtr& record) {
+  by_id_.erase(record->id);
   by_age_.erase(age_of(*record));
-  if (--counts_[record->tenant] == 0) counts_.erase(record->tenant);
+  used_ -= record->amounts;
+  discount(*record);
   if (!record->name.empty()) by_name_.erase(Name(record->tenant, record->name));
   metrics_.sandboxes.at(json::name_of(record->state)).add(-1);
+}
 
+void SandboxTable::bury(const RecordPtr& record, std::string epitaph) {
+  if (!by_id_.contains(record->id)) return;
+  forget(record);
   epitaphs_[record->id] = {record->tenant, record->owner, std::move(epitaph)};
   buried_.push_back(record->id);
   if (buried_.size() > kMostEpitaphs) {
@@ -80,7 +87,9 @@ void SandboxTable::set_state(SandboxRecord& record, State state) {
   metrics_.sandboxes.at(json::name_of(record.state)).add(-1);
   const State from = std::exchange(record.state, state);
   metrics_.sandboxes.at(json::name_of(record.state)).add(1);
-  events_.add(record, from);
+  // A daemon that takes a sandbox up concludes in what it was.
+  // What is nobody's is not told of: for whoever gets it, it begins then.
+  if (from != state && record.lifecycle != Lifecycle::pooled) events_.add(record, from);
 }
 
 RecordPtr SandboxTable::find(std::string_view id) const {
@@ -94,6 +103,15 @@ RecordPtr SandboxTable::find_name(const std::string& tenant, const std::string& 
 }
 
 Result<RecordPtr> SandboxTable::get(const Caller& caller, std::string_view id_or_name) const {
+  TRY(auto record, get_any(caller, id_or_name));
+  if (record->lifecycle != Lifecycle::pooled) return record;
+  // Whoever gets it must find it as if nobody had been there.
+  return Error(Code::conflict,
+               "sandbox " + record->id + " is nobody's: it waits in pool " + record->asked.pool)
+      .with_hint("create one like it, and it is yours");
+}
+
+Result<RecordPtr> SandboxTable::get_any(const Caller& caller, std::string_view id_or_name) const {
   const std::string key(id_or_name);
   if (const auto found = by_id_.find(key); found != by_id_.end() && sees(caller, *found->second)) {
     return found->second;
@@ -107,9 +125,38 @@ Result<RecordPtr> SandboxTable::get(const Caller& caller, std::string_view id_or
       .with_hint("list the sandboxes that there are");
 }
 
-size_t SandboxTable::count_of(const std::string& tenant) const {
-  const auto found = counts_.find(tenant);
-  return found == counts_.end() ? 0 : found->second;
+policy::Amounts SandboxTable::used() const {
+  policy::Amounts used = used_;
+  used -= used_by("");
+  return used;
+}
+
+policy::Amounts SandboxTable::used_by(const std::string& tenant) const {
+  const auto found = used_by_.find(tenant);
+  return found == used_by_.end() ? policy::Amounts{} : found->second;
+}
+
+void SandboxTable::add_use(const std::string& tenant, const policy::Amounts& amounts) {
+  const auto found = used_by_.emplace(tenant, policy::Amounts{}).first;
+  found->second += amounts;
+  if (found->second == policy::Amounts{}) used_by_.erase(found);
+}
+
+void SandboxTable::recount(SandboxRecord& record) {
+  const auto amounts = policy::amounts_of(record.resources, assumed_);
+  policy::Amounts change = amounts;
+  change -= std::exchange(record.amounts, amounts);
+  used_ += change;
+  if (!record.is_discounted) add_use(record.tenant, change);
+}
+
+void SandboxTable::discount(SandboxRecord& record) {
+  if (!std::exchange(record.is_discounted, true)) add_use(record.tenant, record.amounts * -1);
+}
+
+void SandboxTable::count_again(SandboxRecord& record) {
+  if (!by_id_.contains(record.id)) return;
+  if (std::exchange(record.is_discounted, false)) add_use(record.tenant, record.amounts);
 }
 
 std::vector<RecordPtr> SandboxTable::all() const {

@@ -17,13 +17,16 @@ namespace atl {
 
 class SandboxTable final {
  public:
-  SandboxTable(telemetry::Metrics& metrics, EventLog& events)
-      : metrics_(metrics), events_(events) {}
+  // `assumed` is what a sandbox counts that names no limit.
+  SandboxTable(telemetry::Metrics& metrics, EventLog& events, policy::Amounts assumed = {})
+      : metrics_(metrics), events_(events), assumed_(assumed) {}
 
   // The id, and the name if there is one, must be free.
   void insert(const RecordPtr& record);
   // Takes it out; `epitaph` is what later lookups are told ("was destroyed", "expired").
   void bury(const RecordPtr& record, std::string epitaph);
+  // The same without a word: its id goes on as another record's.
+  void forget(const RecordPtr& record);
 
   // Every change of state goes through here; an illegal one is a bug of ours.
   void move_to(SandboxRecord& record, State state);
@@ -33,11 +36,22 @@ class SandboxTable final {
   RecordPtr find(std::string_view id) const;
   RecordPtr find_name(const std::string& tenant, const std::string& name) const;
   // By id, or by name within the caller's tenant, and only what the caller sees; everything else is
-  // not there. Code::not_found tells how it ended, if that is still known.
+  // not there. Code::not_found tells how it ended, if that is still known; Code::conflict that it
+  // is in a pool, where nothing may be done in it.
   Result<RecordPtr> get(const Caller& caller, std::string_view id_or_name) const;
+  // The same, and what is in a pool, too: to look at it, and to end it.
+  Result<RecordPtr> get_any(const Caller& caller, std::string_view id_or_name) const;
 
   size_t size() const { return by_id_.size(); }
-  size_t count_of(const std::string& tenant) const;
+  // What all sandboxes have that are somebody's, and those of a tenant. What is parked in a pool
+  // has limits of its own.
+  policy::Amounts used() const;
+  policy::Amounts used_by(const std::string& tenant) const;
+  // After its resources have changed.
+  void recount(SandboxRecord& record);
+  // Its tenant does not answer for it any more, because it is only cleared away; and does again.
+  void discount(SandboxRecord& record);
+  void count_again(SandboxRecord& record);
   // A copy, so that the table may change meanwhile. Oldest first.
   std::vector<RecordPtr> all() const;
   // Code::invalid_argument for a limit of zero or over 1,000, or a cursor that no page gave;
@@ -46,6 +60,7 @@ class SandboxTable final {
 
  private:
   void set_state(SandboxRecord& record, State state);
+  void add_use(const std::string& tenant, const policy::Amounts& amounts);
 
   using Name = std::pair<std::string, std::string>;
   using Age = std::pair<int64_t, std::string>;  // created_at and id: the order of pages
@@ -61,7 +76,9 @@ class SandboxTable final {
   std::unordered_map<std::string, RecordPtr> by_id_;
   std::map<Name, RecordPtr> by_name_;
   std::map<Age, RecordPtr> by_age_;
-  std::unordered_map<std::string, size_t> counts_;  // by tenant
+  const policy::Amounts assumed_;
+  policy::Amounts used_;
+  std::unordered_map<std::string, policy::Amounts> used_by_;  // by tenant
   std::unordered_map<std::string, Epitaph> epitaphs_;
   std::deque<std::string> buried_;
 };

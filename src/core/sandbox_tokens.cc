@@ -10,6 +10,7 @@ namespace atl {
 namespace {
 
 constexpr size_t kLongestToken = 512;
+constexpr std::string_view kReadMark = ".read";
 // So that the same secret, used for something else one day, signs nothing that is taken for a
 // token.
 constexpr std::string_view kPurpose = "atoll sandbox token v1\n";
@@ -32,12 +33,15 @@ SandboxTokens::SandboxTokens(Engine& engine, const Keys& keys, const Clock& cloc
                              std::string_view secret)
     : engine_(engine), keys_(keys), clock_(clock), secret_(derive(secret)) {}
 
-std::string SandboxTokens::sign(std::string_view text) const {
+std::string SandboxTokens::sign(std::string_view sandbox, std::string text) const {
+  if (const int64_t resets = engine_.resets_of(sandbox); resets > 0)
+    text += "#" + std::to_string(resets);
   return to_hex(crypto::hmac_sha256(secret_, text));
 }
 
 Result<SandboxToken> SandboxTokens::make(const Caller& caller, std::string_view id_or_name,
-                                         std::optional<std::chrono::seconds> ttl) const {
+                                         std::optional<std::chrono::seconds> ttl,
+                                         TokenMode mode) const {
   if (secret_.empty()) {
     return Error(Code::unsupported, "this engine gives no tokens").with_hint("use a daemon");
   }
@@ -48,10 +52,15 @@ Result<SandboxToken> SandboxTokens::make(const Caller& caller, std::string_view 
         .with_hint("ask for another token when this one has expired");
   }
   TRY(const auto view, engine_.get(caller, id_or_name));
+  // It would be good for whoever gets the sandbox.
+  if (view.is_parked) {
+    return Error(Code::conflict, "sandbox " + view.id + " is nobody's: it waits in a pool");
+  }
   const WallTime expires_at = clock_.wall() + life;
   std::string token = std::string(kTokenPrefix) + view.id + "." +
                       std::to_string(seconds_of(expires_at)) + "." + caller.subject;
-  token += "." + sign(token);
+  if (mode == TokenMode::read) token += kReadMark;
+  token += "." + sign(view.id, token);
   return SandboxToken{std::move(token), view.id,
                       WallTime(std::chrono::seconds(seconds_of(expires_at)))};
 }
@@ -64,10 +73,13 @@ Result<Caller> SandboxTokens::verify(std::string_view token) const {
   if (end == std::string_view::npos) return refused();
   const std::string_view signed_part = token.substr(0, end);
   // First, so that nothing below sees bytes that we have not written ourselves.
-  if (!crypto::constant_time_equal(sign(signed_part), token.substr(end + 1))) return refused();
+  const std::string_view named = signed_part.substr(kTokenPrefix.size());
+  const std::string signature = sign(named.substr(0, named.find('.')), std::string(signed_part));
+  if (!crypto::constant_time_equal(signature, token.substr(end + 1))) return refused();
 
   const auto parts = split(signed_part.substr(kTokenPrefix.size()), '.');
-  if (parts.size() != 3) return refused();
+  const bool is_read = parts.size() == 4 && "." + parts[3] == kReadMark;
+  if (parts.size() != 3 && !is_read) return refused();
   int64_t expires_at = 0;
   const char* const stop = parts[1].data() + parts[1].size();
   const auto [at, trouble] = std::from_chars(parts[1].data(), stop, expires_at);
@@ -76,8 +88,10 @@ Result<Caller> SandboxTokens::verify(std::string_view token) const {
   if (parts[2].starts_with(kKeyPrefix) && !keys_.is_valid(parts[2])) return refused();
   const auto tenant = engine_.find_tenant(parts[0]);
   if (!tenant) return refused();
-  return Caller{
-      .tenant = *tenant, .subject = "token:" + parts[0], .role = Role::agent, .sandbox = parts[0]};
+  return Caller{.tenant = *tenant,
+                .subject = "token:" + parts[0],
+                .role = is_read ? Role::viewer : Role::agent,
+                .sandbox = parts[0]};
 }
 
 }  // namespace atl

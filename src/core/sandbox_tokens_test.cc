@@ -38,6 +38,19 @@ TEST_F(SandboxTokensTest, AreForTheirSandboxInItsTenant) {
   EXPECT_EQ(world_.engine().get(*caller, other).error().code(), Code::not_found);
 }
 
+TEST_F(SandboxTokensTest, OfAViewerSayWhatTheyAreFor) {
+  const auto made = tokens().make(caller_, id_, std::nullopt, TokenMode::read).value().token;
+
+  const auto caller = tokens().verify(made);
+  ASSERT_TRUE(caller);
+  EXPECT_EQ(caller->role, Role::viewer);
+  EXPECT_TRUE(may(*caller, Action::read));
+  EXPECT_FALSE(may(*caller, Action::use));
+  std::string without = made;
+  without.erase(without.find(".read"), 5);
+  EXPECT_FALSE(tokens().verify(without)) << "whoever takes the word away takes the signature away";
+}
+
 TEST_F(SandboxTokensTest, AChangedByteMakesThemWorthless) {
   const std::string good = make();
 

@@ -1,5 +1,7 @@
 #include "core/sweeper.h"
 
+#include <algorithm>
+
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 
@@ -7,6 +9,8 @@ namespace atl {
 namespace {
 
 constexpr Micros kPruneEvery = std::chrono::minutes(1);
+// How soon somebody who was away is asked again, if somebody waits for it.
+constexpr Micros kCatchUpEvery = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -19,10 +23,45 @@ Task<> Sweeper::sweep(Orphans orphans) {
   CO_TRY_OK(co_await retry_doomed());
   for (auto& slot : parts_.drivers.slots()) {
     if (slot.capabilities) CO_TRY_OK(co_await compare(slot, orphans));
+    const auto unknown = orphans == Orphans::at_once ? Snapshots::Unknown::at_once
+                                                     : Snapshots::Unknown::when_seen_twice;
+    if (slot.capabilities) CO_TRY_OK(co_await parts_.snapshots.sweep(slot, unknown));
   }
   parts_.reaper.step();
   parts_.journal.retry_unwritten();
   prune();
+  co_return Result<>();
+}
+
+bool Sweeper::is_missed(const DriverSlot& slot) const {
+  if (slot.capabilities || !slot.is_asked) return false;
+  const auto records = parts_.sandboxes.all();
+  return slot.was_ready || std::ranges::any_of(records, [&](const auto& record) {
+           return record->driver == slot.name();
+         });
+}
+
+bool Sweeper::is_behind() const {
+  const auto& slots = parts_.drivers.slots();
+  if (std::ranges::any_of(slots, [&](const auto& slot) { return is_missed(slot); })) return true;
+  const auto records = parts_.sandboxes.all();
+  return std::ranges::any_of(records, [](const auto& record) { return record->is_doomed; });
+}
+
+Task<> Sweeper::catch_up() {
+  for (auto& slot : parts_.drivers.slots()) {
+    if (is_missed(slot)) CO_TRY_OK(co_await parts_.drivers.probe(slot));
+  }
+  CO_TRY_OK(co_await take_up_waiting());
+  const auto records = parts_.sandboxes.all();
+  for (const auto& record : records) {
+    DriverSlot* slot = parts_.drivers.find(record->driver);
+    if (!record->is_doomed || slot == nullptr || !slot->capabilities) continue;
+    auto destroyed = co_await destroyer_.destroy(record, EndReason::asked);
+    if (destroyed) continue;
+    // Whoever does not answer is asked whether it is back before more is tried.
+    CO_TRY_OK(co_await parts_.drivers.probe(*slot));
+  }
   co_return Result<>();
 }
 
@@ -49,11 +88,13 @@ Task<> Sweeper::retry_doomed() {
 Task<> Sweeper::compare(DriverSlot& slot, Orphans orphans) {
   // Taken before asking: whatever comes up meanwhile is not judged by an answer that cannot know
   // it.
-  std::vector<std::pair<RecordPtr, int64_t>> running;
+  std::vector<std::pair<RecordPtr, int64_t>> judged;
   for (const auto& record : parts_.sandboxes.all()) {
-    const bool judged = record->driver == slot.driver->name() && record->state == State::running &&
-                        record->handle && !record->turns.is_taken();
-    if (judged) running.emplace_back(record, record->generation);
+    const bool is_settled = record->state == State::running || record->state == State::paused ||
+                            record->state == State::stopped;
+    const bool is_judged = record->driver == slot.driver->name() && is_settled && record->handle &&
+                           !record->turns.is_taken();
+    if (is_judged) judged.emplace_back(record, record->generation);
   }
   auto listed = co_await slot.driver->list();
   if (!listed) {
@@ -74,9 +115,13 @@ Task<> Sweeper::compare(DriverSlot& slot, Orphans orphans) {
       suspects_[slot.name()].insert(id);
     }
   }
-  for (const auto& [record, generation] : running) {
-    if (!there.contains(record->id) && record->generation == generation) {
+  for (const auto& [record, generation] : judged) {
+    if (record->generation != generation) continue;
+    if (!there.contains(record->id)) {
       CO_TRY_OK(co_await check_missing(slot, record));
+    } else if (record->state != State::stopped && !record->handle->is_running() &&
+               !record->turns.is_taken()) {
+      changer_.note_death(record, "its first process has ended");
     }
   }
   co_return Result<>();
@@ -123,18 +168,27 @@ void Sweeper::prune() {
 }
 
 Task<> Sweeper::run() {
+  Micros left = parts_.options.sweep_every;
   while (!stopping_) {
     woken_ = std::make_shared<Event>(parts_.executor);
     const auto woken = woken_;
-    const auto pause = std::chrono::duration_cast<Millis>(parts_.options.sweep_every);
-    auto waited = co_await woken->wait_for(pause);
+    is_soon_ = is_behind();
+    const Micros pause = is_soon_ ? std::min(left, kCatchUpEvery) : left;
+    auto waited = co_await woken->wait_for(std::chrono::duration_cast<Millis>(pause));
     if (stopping_ || (!waited && waited.error().code() == Code::cancelled)) break;
-    auto swept = co_await sweep(Orphans::when_seen_twice);
-    if (!swept) {
-      telemetry::log_error("sweep failed", {{"why", swept.error().message()}});
-    }
+    if (waited) continue;  // something is to be made up for since
+    left -= pause;
+    const bool is_due = left <= Micros(0);
+    if (is_due) left = parts_.options.sweep_every;
+    auto act = is_due ? sweep(Orphans::when_seen_twice) : catch_up();
+    auto done = co_await std::move(act);
+    if (!done) telemetry::log_error("sweep failed", {{"why", done.error().message()}});
   }
   co_return Result<>();
+}
+
+void Sweeper::wake() {
+  if (!is_soon_ && woken_) woken_->fire();
 }
 
 void Sweeper::stop() {

@@ -24,11 +24,20 @@ class Sweeper final {
 
   Task<> sweep(Orphans orphans);
 
-  // Sweeps every EngineOptions::sweep_every until stop().
+  // The part of it that somebody waits for: drivers that stopped answering, and what they could not
+  // do meanwhile.
+  Task<> catch_up();
+
+  // Sweeps every EngineOptions::sweep_every until stop(), and catches up sooner while it is behind.
   Task<> run();
+  // Something could not be done.
+  void wake();
   void stop();
 
  private:
+  // It does not answer, and did, or has sandboxes.
+  bool is_missed(const DriverSlot& slot) const;
+  bool is_behind() const;
   Task<> take_up_waiting();
   Task<> retry_doomed();
   Task<> compare(DriverSlot& slot, Orphans orphans);
@@ -43,6 +52,7 @@ class Sweeper final {
   std::map<std::string, std::set<std::string>> suspects_;  // by driver: unknown at the last sweep
   std::optional<Micros> pruned_at_;
   std::shared_ptr<Event> woken_;
+  bool is_soon_ = false;  // run() looks again soon
   bool stopping_ = false;
 };
 

@@ -8,12 +8,14 @@ namespace {
 std::initializer_list<State> successors(State from) {
   switch (from) {
     case State::pending: {
-      static constexpr auto to = {State::starting, State::failed};
+      // To `stopping` when a later daemon finds it half made.
+      static constexpr auto to = {State::starting, State::failed, State::stopping};
       return to;
     }
     case State::starting: {
-      // To `stopped` when a start is undone.
-      static constexpr auto to = {State::running, State::failed, State::stopped, State::stopping};
+      // To `stopped` and `paused` when a start or a recreate is undone.
+      static constexpr auto to = {State::running, State::failed, State::stopped, State::paused,
+                                  State::stopping};
       return to;
     }
     case State::running: {
@@ -26,8 +28,9 @@ std::initializer_list<State> successors(State from) {
       return to;
     }
     case State::stopping: {
-      // Back to `running` when the driver could not stop it.
-      static constexpr auto to = {State::stopped, State::destroyed, State::running, State::failed};
+      // Back to `running` or `paused` when it could not be stopped.
+      static constexpr auto to = {State::stopped, State::destroyed, State::running, State::paused,
+                                  State::failed};
       return to;
     }
     case State::stopped: {

@@ -17,11 +17,11 @@ const std::set<State> kAll = {pending,  starting, running,   paused,
 
 TEST(Transitions, AreJustThese) {
   const std::map<State, std::set<State>> expected = {
-      {pending, {starting, failed}},
-      {starting, {running, failed, stopped, stopping}},
+      {pending, {starting, failed, stopping}},
+      {starting, {running, failed, stopped, paused, stopping}},
       {running, {paused, stopping, starting, failed}},
       {paused, {running, stopping, starting, failed}},
-      {stopping, {stopped, destroyed, running, failed}},
+      {stopping, {stopped, destroyed, running, paused, failed}},
       {stopped, {starting, stopping, failed}},
       {failed, {starting, stopping}},
       {destroyed, {}},

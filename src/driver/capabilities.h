@@ -49,6 +49,15 @@ struct LimitSupport {
 BOOST_DESCRIBE_STRUCT(LimitSupport, (),
                       (cpu, memory, pids, disk, open_files, output, wall_time, cpu_time))
 
+// A runtime that a container engine has besides its own, and what it was seen to isolate.
+struct RuntimeLevel {
+  std::string name;
+  Isolation isolation = Isolation::none;
+
+  bool operator==(const RuntimeLevel&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(RuntimeLevel, (), (name, isolation))
+
 struct Capabilities {
   Isolation isolation = Isolation::none;
   Placement placement = Placement::host;
@@ -57,7 +66,9 @@ struct Capabilities {
   NetworkControl network = NetworkControl::none;
   Pause pause = Pause::none;
   bool snapshot = false;
+  bool checkpoint = false;  // a snapshot holds the memory of its processes, too
   bool fork = false;
+  bool reset = false;  // made anew under its id, a sandbox has nothing of who used it before
   bool resize = false;
   bool dedicated = false;  // whole processors and reserved memory for one sandbox
   bool pty = false;
@@ -68,20 +79,29 @@ struct Capabilities {
   bool own_root = false;  // the sandbox has its own file system root, in which /workspace is real
   bool root_dir = false;  // a directory of the host can be that root
   bool needs_root_dir = false;  // and there is no other
-  bool users = false;           // commands can run as any user of the sandbox, root among them
+  bool templates = false;       // a template can be that root
+  bool images = false;          // an image can be that root, by its name
+  bool writable_root = false;   // what is changed in that root can be kept
+  std::vector<RuntimeLevel> runtimes;
+  bool users = false;  // commands can run as any user of the sandbox, root among them
   // How a directory of the host can appear in the sandbox.
   bool host_dir_ro = false;
   bool host_dir_rw = false;
   bool host_dir_cow = false;
+  bool host_dir_roots = false;  // … also below roots that a profile names, if not otherwise
+  bool bridge = false;          // a sandbox can be in the engine's own network
+  bool engine_socket = false;   // and can be shown the engine's socket
   std::optional<int64_t> max_lifetime_s;
   std::optional<double> price_per_hour;  // in US dollars, for the default size
   double typical_start_ms = 0;
   std::vector<std::string> not_protected;  // plain sentences: what this driver does not protect
 };
 BOOST_DESCRIBE_STRUCT(Capabilities, (),
-                      (isolation, placement, limits, kill_tree, network, pause, snapshot, fork,
-                       resize, dedicated, pty, watch, ports, gpu, direct_stdio, own_root, root_dir,
-                       needs_root_dir, users, host_dir_ro, host_dir_rw, host_dir_cow,
-                       max_lifetime_s, price_per_hour, typical_start_ms, not_protected))
+                      (isolation, placement, limits, kill_tree, network, pause, snapshot,
+                       checkpoint, fork, reset, resize, dedicated, pty, watch, ports, gpu,
+                       direct_stdio, own_root, root_dir, needs_root_dir, templates, images,
+                       writable_root, runtimes, users, host_dir_ro, host_dir_rw, host_dir_cow,
+                       host_dir_roots, bridge, engine_socket, max_lifetime_s, price_per_hour,
+                       typical_start_ms, not_protected))
 
 }  // namespace atl

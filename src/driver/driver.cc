@@ -11,10 +11,6 @@ Error lacking(std::string_view what) {
 
 Task<> Sandbox::pause() { co_return lacking("pause"); }
 Task<> Sandbox::resume() { co_return lacking("resume"); }
-Task<std::string> Sandbox::snapshot(std::string) { co_return lacking("snapshot"); }
-Task<std::vector<std::string>> Sandbox::fork(std::vector<SandboxSpec>) {
-  co_return lacking("fork");
-}
 Task<> Sandbox::resize(Resources) { co_return lacking("resize"); }
 
 Task<std::string> Driver::explain(SandboxSpec) {
@@ -22,5 +18,49 @@ Task<std::string> Driver::explain(SandboxSpec) {
 }
 
 std::string Driver::reserve(const SandboxSpec&) { return ""; }
+
+Task<std::vector<std::string>> Driver::list_snapshots() { co_return std::vector<std::string>{}; }
+
+Task<std::vector<std::string>> Driver::list_broken_snapshots() {
+  co_return std::vector<std::string>{};
+}
+Task<SnapshotFacts> Driver::snapshot(Sandbox&, SnapshotRequest) { co_return lacking("snapshot"); }
+Task<> Driver::drop_snapshot(std::string) { co_return Result<>(); }
+Task<> Driver::fork(Sandbox&, std::vector<SandboxSpec>, SnapshotRequest) {
+  co_return lacking("fork");
+}
+
+Task<> fork_by_snapshot(Driver& driver, Sandbox& parent, std::vector<SandboxSpec> children,
+                        SnapshotRequest by) {
+  CO_TRY([[maybe_unused]] const auto kept, co_await driver.snapshot(parent, by));
+  std::vector<std::string> made;
+  for (auto& child : children) {
+    child.snapshot = by.id;
+    const std::string id = child.id;
+    auto sandbox = co_await driver.create(std::move(child));
+    if (sandbox) {
+      made.push_back(id);
+      continue;
+    }
+    for (const auto& one : made) {
+      // What stays is in list(), and the sweeper destroys it.
+      const auto dropped = co_await driver.destroy_orphan(one);
+      (void)dropped;
+    }
+    co_return std::move(sandbox).error();
+  }
+  co_return Result<>();
+}
+
+Task<std::unique_ptr<Sandbox>> make_anew(Driver& driver, std::shared_ptr<Sandbox> sandbox,
+                                         SandboxSpec spec) {
+  if (sandbox) {
+    CO_TRY_OK(co_await sandbox->destroy());
+  } else {
+    // Half of one may be left of a creation or a destruction that was interrupted.
+    CO_TRY_OK(co_await driver.destroy_orphan(spec.id));
+  }
+  co_return co_await driver.create(std::move(spec));
+}
 
 }  // namespace atl

@@ -12,6 +12,7 @@
 #include "base/task.h"
 #include "driver/capabilities.h"
 #include "driver/guest.h"
+#include "driver/snapshot.h"
 #include "driver/spec.h"
 
 namespace atl {
@@ -49,19 +50,20 @@ class Sandbox {
 
   virtual Task<> pause();
   virtual Task<> resume();
-  virtual Task<std::string> snapshot(std::string name);
-  virtual Task<std::vector<std::string>> fork(std::vector<SandboxSpec> children);
   virtual Task<> resize(Resources resources);
 };
 
 enum class EndedBy : uint8_t { expiry, death };
 
+class Driver;
+
 // Told when a sandbox ends without anybody having asked: its time was up, or its first process
-// died.
+// died. Two drivers may have one of the same id, if a request fell over from the first and its
+// answer was lost, so whoever tells says who it is.
 class DriverListener {
  public:
   virtual ~DriverListener() = default;
-  virtual void on_ended(std::string id, EndedBy why) = 0;
+  virtual void on_ended(const Driver& by, std::string id, EndedBy why) = 0;
 };
 
 class Driver {
@@ -73,9 +75,10 @@ class Driver {
 
   virtual std::string_view name() const = 0;
 
-  // What it can offer where everything is in order, known without asking anybody: no repair makes a
-  // sandbox of it stronger.
-  virtual Isolation strongest() const = 0;
+  // What it can offer with this runtime ("" = its own) where everything is in order, known without
+  // asking anybody: no repair makes a sandbox of it stronger. Isolation::none where it takes no
+  // such runtime.
+  virtual Isolation strongest(std::string_view runtime) const = 0;
 
   // True when probing means to wait for a server that is not ours, or even starts it.
   virtual bool is_somebody_elses() const { return false; }
@@ -83,6 +86,10 @@ class Driver {
   // Asks the host or the remote end what works here. Code::unavailable means: skip this driver for
   // now; the hint says what would make it work.
   virtual Task<Capabilities> probe() = 0;
+
+  // The same where probe() leaves Capabilities::runtimes out, because it takes its time to try
+  // them.
+  virtual Task<Capabilities> probe_with_runtimes() { return probe(); }
 
   // Everything that create() would decide for this spec, for people to read: one decision per line.
   // Makes and changes nothing. Code::unsupported where the driver decides nothing itself.
@@ -104,11 +111,37 @@ class Driver {
   // Everything of ours that exists on the backend, for the sweeper; also what no store knows.
   virtual Task<std::vector<std::string>> list() = 0;
 
-  // Destroys by id what list() showed and nobody knows.
+  // Destroys by id what list() showed and nobody can attach to; one that is gone is no error.
   virtual Task<> destroy_orphan(std::string id) = 0;
+
+  // Keeps a sandbox of this driver as it is now, for SandboxSpec::snapshot; it outlives the
+  // sandbox. Success means that it was read back. On failure nothing is left, or what is left shows
+  // up in list_snapshots(). Its processes go on.
+  virtual Task<SnapshotFacts> snapshot(Sandbox& sandbox, SnapshotRequest request);
+  // The ids of all snapshots of ours that the backend keeps, also of those that came to nothing.
+  virtual Task<std::vector<std::string>> list_snapshots();
+  // Those of them that no sandbox can be made from any more: somebody has removed a part.
+  virtual Task<std::vector<std::string>> list_broken_snapshots();
+  // One that is gone is no error; Code::conflict while a sandbox that was made from it needs it.
+  virtual Task<> drop_snapshot(std::string id);
+  // Children like `parent` is now, with their processes where `by` is of memory; all or none. On
+  // the way the driver may make the snapshot `by`, which whoever calls drops afterwards.
+  virtual Task<> fork(Sandbox& parent, std::vector<SandboxSpec> children, SnapshotRequest by);
 
  protected:
   DriverListener* listener_ = nullptr;
 };
+
+// Driver::fork for a driver that has nothing better: one snapshot, and a sandbox from it for each
+// child.
+Task<> fork_by_snapshot(Driver& driver, Sandbox& parent, std::vector<SandboxSpec> children,
+                        SnapshotRequest by);
+
+// The sandbox made anew under its id, for a driver with Capabilities::reset: the old one is
+// destroyed first, so nothing of whoever used it can be in the new one; without a handle, what may
+// be left of it. `spec` is as for create().
+// When it fails the old one may be gone.
+Task<std::unique_ptr<Sandbox>> make_anew(Driver& driver, std::shared_ptr<Sandbox> sandbox,
+                                         SandboxSpec spec);
 
 }  // namespace atl

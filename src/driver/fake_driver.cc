@@ -24,14 +24,15 @@ class FakeSandbox final : public Sandbox {
 
   Task<> stop() override {
     CO_TRY_OK(co_await host_->enter("stop", box_->id));
+    CO_TRY_OK(answer());
     box_->end_processes();
-    box_->paused = false;
     co_return co_await host_->leave("stop");
   }
 
   Task<> recreate(SandboxSpec spec) override {
     CO_TRY_OK(co_await host_->enter("recreate", box_->id));
     if (!host_->has(box_->id)) co_return Error(Code::not_found, "no sandbox " + box_->id);
+    CO_TRY_OK(answer());
     box_->end_processes();
     box_->processes.clear();
     if (!spec.env.empty()) box_->spec.env = std::move(spec.env);
@@ -42,6 +43,7 @@ class FakeSandbox final : public Sandbox {
 
   Task<> renew(Micros expires_at) override {
     CO_TRY_OK(co_await host_->enter("renew", box_->id));
+    if (!host_->has(box_->id)) co_return Error(Code::not_found, "no sandbox " + id());
     box_->spec.expires_at = expires_at;
     co_return co_await host_->leave("renew");
   }
@@ -51,6 +53,9 @@ class FakeSandbox final : public Sandbox {
     box_->end_processes();
     box_->exists = false;
     host_->boxes.erase(box_->id);
+    host_->remains.insert(box_->id);
+    CO_TRY_OK(co_await host_->leave("destroy half"));
+    host_->remains.erase(box_->id);
     co_return co_await host_->leave("destroy");
   }
 
@@ -68,30 +73,6 @@ class FakeSandbox final : public Sandbox {
     co_return co_await host_->leave("resume");
   }
 
-  Task<std::string> snapshot(std::string name) override {
-    if (!host_->capabilities.snapshot) co_return lacking("snapshot");
-    CO_TRY_OK(co_await host_->enter("snapshot", box_->id));
-    CO_TRY_OK(co_await host_->leave("snapshot"));
-    co_return "snap-" + name;
-  }
-
-  Task<std::vector<std::string>> fork(std::vector<SandboxSpec> children) override {
-    if (!host_->capabilities.fork) co_return lacking("fork");
-    CO_TRY_OK(co_await host_->enter("fork", box_->id));
-    std::vector<std::string> ids;
-    for (auto& spec : children) {
-      auto child = std::make_shared<FakeBox>();
-      child->id = spec.id;
-      child->files = box_->files;
-      child->spec = std::move(spec);
-      child->spec.env = box_->spec.env;
-      ids.push_back(child->id);
-      host_->boxes[child->id] = std::move(child);
-    }
-    CO_TRY_OK(co_await host_->leave("fork"));
-    co_return ids;
-  }
-
   Task<> resize(Resources resources) override {
     if (!host_->capabilities.resize) co_return lacking("resize");
     CO_TRY_OK(co_await host_->enter("resize", box_->id));
@@ -100,6 +81,12 @@ class FakeSandbox final : public Sandbox {
   }
 
  private:
+  // A frozen one answers nobody.
+  Result<> answer() const {
+    if (box_->paused) return Error(Code::deadline_exceeded, "sandbox " + id() + " is frozen");
+    return {};
+  }
+
   Error lacking(const std::string& what) const {
     return Error(Code::unsupported, host_->name() + " cannot " + what);
   }
@@ -121,23 +108,51 @@ class FakeDriver final : public Driver {
   }
 
   std::string_view name() const override { return host_->name(); }
-  Isolation strongest() const override { return host_->capabilities.isolation; }
+  Isolation strongest(std::string_view runtime) const override {
+    if (runtime.empty()) return host_->capabilities.isolation;
+    for (const auto& one : host_->capabilities.runtimes)
+      if (one.name == runtime) return one.isolation;
+    return Isolation::none;
+  }
   bool is_somebody_elses() const override { return host_->is_somebody_elses; }
 
   Task<Capabilities> probe() override {
     CO_TRY_OK(co_await host_->enter("probe", ""));
+    Capabilities can = host_->capabilities;
+    if (host_->tries_runtimes) can.runtimes.clear();
+    co_return can;
+  }
+
+  Task<Capabilities> probe_with_runtimes() override {
+    if (!host_->tries_runtimes) co_return co_await probe();
+    CO_TRY_OK(co_await host_->enter("try_runtimes", ""));
     co_return host_->capabilities;
   }
 
   Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec) override {
+    if (host_->fetches) {
+      const GiveUp::Listening listening(spec.give_up, [this] { host_->release("fetch"); });
+      CO_TRY_OK(co_await host_->enter("fetch", spec.id));
+      if (is_given_up(spec.give_up)) co_return Error(Code::cancelled, "nobody wants it any more");
+    }
     CO_TRY_OK(co_await host_->enter("create", spec.id));
-    if (host_->has(spec.id)) {
+    if (host_->has(spec.id) || host_->remains.contains(spec.id)) {
       co_return Error(Code::already_exists, "sandbox " + spec.id + " exists");
     }
     auto box = std::make_shared<FakeBox>();
     box->id = spec.id;
-    box->spec = std::move(spec);
     box->files["/workspace"] = {.kind = FileKind::directory, .mode = 0755};
+    if (!spec.snapshot.empty()) {
+      const auto kept = host_->snapshots.find(spec.snapshot);
+      if (kept == host_->snapshots.end() || host_->broken_snapshots.contains(spec.snapshot))
+        co_return Error(Code::not_found, "no snapshot " + spec.snapshot);
+      box->files = kept->second;
+    }
+    host_->remains.insert(box->id);
+    auto begun = co_await host_->leave("create half");
+    host_->remains.erase(box->id);
+    CO_TRY_OK(std::move(begun));
+    box->spec = std::move(spec);
     host_->boxes[box->id] = box;
     CO_TRY_OK(co_await host_->leave("create"));
     co_return std::make_unique<FakeSandbox>(host_, box);
@@ -159,11 +174,14 @@ class FakeDriver final : public Driver {
 
   Task<std::vector<std::string>> list() override {
     CO_TRY_OK(co_await host_->enter("list", ""));
-    co_return host_->ids();
+    auto ids = host_->ids();
+    ids.insert(ids.end(), host_->remains.begin(), host_->remains.end());
+    co_return ids;
   }
 
   Task<> destroy_orphan(std::string id) override {
     CO_TRY_OK(co_await host_->enter("destroy_orphan", id));
+    host_->remains.erase(id);
     const auto found = host_->boxes.find(id);
     if (found != host_->boxes.end()) {
       found->second->end_processes();
@@ -173,8 +191,57 @@ class FakeDriver final : public Driver {
     co_return co_await host_->leave("destroy_orphan");
   }
 
+  Task<SnapshotFacts> snapshot(Sandbox& sandbox, SnapshotRequest request) override {
+    if (!host_->capabilities.snapshot) co_return co_await Driver::snapshot(sandbox, request);
+    const std::string id = sandbox.id();
+    CO_TRY_OK(co_await host_->enter("snapshot", id));
+    if (!host_->has(id)) co_return Error(Code::not_found, "no sandbox " + id);
+    host_->snapshots[request.id] = host_->boxes.at(id)->files;
+    CO_TRY_OK(co_await host_->leave("snapshot"));
+    co_return SnapshotFacts{.bytes = 4096};
+  }
+
+  Task<std::vector<std::string>> list_snapshots() override {
+    CO_TRY_OK(co_await host_->enter("list_snapshots", ""));
+    std::vector<std::string> ids;
+    for (const auto& [id, files] : host_->snapshots) ids.push_back(id);
+    co_return ids;
+  }
+
+  Task<std::vector<std::string>> list_broken_snapshots() override {
+    co_return std::vector(host_->broken_snapshots.begin(), host_->broken_snapshots.end());
+  }
+
+  Task<> drop_snapshot(std::string id) override {
+    CO_TRY_OK(co_await host_->enter("drop_snapshot", id));
+    host_->snapshots.erase(id);
+    co_return co_await host_->leave("drop_snapshot");
+  }
+
+  Task<> fork(Sandbox& parent, std::vector<SandboxSpec> children, SnapshotRequest by) override {
+    if (!host_->capabilities.fork)
+      co_return co_await Driver::fork(parent, std::move(children), std::move(by));
+    const std::string id = parent.id();
+    CO_TRY_OK(co_await host_->enter("fork", id));
+    if (!host_->has(id)) co_return Error(Code::not_found, "no sandbox " + id);
+    const auto box = host_->boxes.at(id);
+    // What a driver may leave to whoever drops it.
+    host_->snapshots[by.id] = box->files;
+    for (auto& spec : children) {
+      auto child = std::make_shared<FakeBox>();
+      child->id = spec.id;
+      child->parent = id;
+      host_->forked.insert(child->id);
+      child->files = box->files;
+      child->spec = std::move(spec);
+      child->spec.env = box->spec.env;
+      host_->boxes[child->id] = std::move(child);
+    }
+    co_return co_await host_->leave("fork");
+  }
+
   void tell(std::string id, EndedBy why) {
-    if (listener_ != nullptr) listener_->on_ended(std::move(id), why);
+    if (listener_ != nullptr) listener_->on_ended(*this, std::move(id), why);
   }
 
  private:
@@ -235,7 +302,10 @@ void FakeHost::forget_waiters() {
   for (const auto& [id, box] : boxes) box->forget_waiters();
 }
 
-void FakeHost::end_unheard(const std::string& id) { boxes.at(id)->end_processes(); }
+void FakeHost::end_unheard(const std::string& id) {
+  boxes.at(id)->end_processes();
+  boxes.at(id)->paused = false;  // nobody is left who could stand still
+}
 
 void FakeHost::end(const std::string& id, EndedBy why) {
   end_unheard(id);

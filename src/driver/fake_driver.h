@@ -9,13 +9,14 @@
 // reaches it is in `calls`.
 //
 // Commands: true, false, exit N, echo WORDS…, cat (its stdin, or the files named), env, whoami (and
-// where), sleep (until it is killed; with a timeout its time is up at once). Anything else ends
-// with 127.
+// where), sleep (until it is killed; with a timeout its time is up at once), hang (no timeout ends
+// it), sh -c WORDS… (one of these). Anything else ends with 127.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,15 +37,21 @@ struct FakeFile {
 // One sandbox of the host.
 struct FakeBox {
   std::string id;
+  std::string parent;  // of which it is a fork; "" = of none
   bool exists = true;
   bool running = true;
   bool paused = false;
+  bool silent = false;  // it runs, and stat() is never answered
+  int asked_in_vain = 0;
   SandboxSpec spec;
   std::map<std::string, FakeFile>
       files;  // by absolute path; "/workspace" is there from the beginning
   std::map<ProcessId, std::shared_ptr<FakeProcess>> processes;
   ProcessId last_process = 0;
   std::vector<FileChange> changes;  // what Guest::changes tells, when there is something
+  // What `command -v` finds, and what each says of its version.
+  std::map<std::string, std::string> programs = {{"git", "git version 2.39.5\n"},
+                                                 {"python3", "Python 3.11.2\n"}};
 
   // Whoever waits for one of its processes is told that the sandbox went away.
   void end_processes();
@@ -61,10 +68,13 @@ class FakeHost final {
   // What probe() reports; set it before the engine probes.
   Capabilities capabilities;
   bool is_somebody_elses = false;
+  bool tries_runtimes = false;  // probe() leaves them out
+  bool fetches = false;         // a creation begins with "fetch", which ends when it is given up
 
   // Every call answers Code::unavailable until up().
   void down() { down_ = true; }
   void up() { down_ = false; }
+  bool is_down() const { return down_; }
   // The next `count` calls of `call` ("create", "destroy", "stop", …) fail with `error`.
   void fail(std::string call, Error error, int count = 1);
   // Calls of `call` wait, before they do anything, until release(call).
@@ -90,8 +100,16 @@ class FakeHost final {
   size_t count(std::string_view call) const;
 
   std::map<std::string, std::shared_ptr<FakeBox>> boxes;
+  std::set<std::string> forked;  // ids that were ever made by a fork
+  // The ids of those that were half made or half destroyed: nobody can attach to them, list() shows
+  // them, and none of that id can be made.
+  std::set<std::string> remains;
+  // By id: the files that each snapshot holds.
+  std::map<std::string, std::map<std::string, FakeFile>> snapshots;
+  std::set<std::string> broken_snapshots;  // no sandbox can be made from these
 
-  // Awaited before and after each call takes effect ("create before", "create after"); what it
+  // Awaited before and after each call takes effect ("create before", "create half after" of what
+  // is made in two steps, "create after"); what it
   // returns as an error the call returns. A hook that never returns stands for the daemon's death
   // at that point.
   std::function<Task<>(std::string)> on_step;

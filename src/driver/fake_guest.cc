@@ -1,6 +1,7 @@
 #include "driver/fake_guest.h"
 
 #include <csignal>
+#include <sstream>
 
 #include <boost/asio/this_coro.hpp>
 
@@ -34,6 +35,7 @@ struct FakeProcess {
 
 void FakeBox::end_processes() {
   running = false;
+  paused = false;  // nothing is left that could stand still
   for (auto& [number, process] : processes) {
     process->gone = true;
     process->finish(125, ExitReason::infra);
@@ -234,6 +236,12 @@ class FakeGuest final : public Guest {
   }
 
   Task<FileInfo> stat(std::string path) override {
+    if (box_->silent) {
+      ++box_->asked_in_vain;
+      const auto executor = co_await asio::this_coro::executor;
+      Event never(executor);
+      CO_TRY_OK(co_await never.wait());
+    }
     CO_TRY(auto file, get_file(path));
     co_return info_of(absolute(path), *file);
   }
@@ -364,7 +372,7 @@ class FakeGuest final : public Guest {
     if (command == "whoami") {
       process.out = (request.user.empty() ? "user" : request.user) + " in " +
                     (request.cwd.empty() ? "/workspace" : request.cwd) + "\n";
-      return process.finish(0, ExitReason::exited);
+      return process.finish(argv.size() > 1 ? 1 : 0, ExitReason::exited);
     }
     if (command == "cat") return cat(process, request);
     if (command == "sleep") {
@@ -373,8 +381,27 @@ class FakeGuest final : public Guest {
       }
       return;
     }
+    if (command == "hang") return;
+    if (command == "sh" && argv.size() > 2) return shell(process, request);
     process.err = command + ": not found\n";
     process.finish(127, ExitReason::exited);
+  }
+
+  // `sh -c TEXT`: its words as a command. With `command -v` in it, the look for a program: NAME,
+  // and whether its version is asked for.
+  void shell(FakeProcess& process, const ExecRequest& request) {
+    ExecRequest simple;
+    simple.timeout = request.timeout;
+    simple.user = request.user;
+    simple.cwd = request.cwd;
+    std::istringstream words(request.argv[2]);
+    for (std::string word; words >> word;) simple.argv.push_back(word);
+    if (simple.argv.empty()) return process.finish(0, ExitReason::exited);
+    if (simple.argv[0] != "command" || request.argv.size() < 6) return play(process, simple);
+    const auto found = box_->programs.find(request.argv[4]);
+    if (found == box_->programs.end()) return process.finish(127, ExitReason::exited);
+    if (!request.argv[5].empty()) process.out = found->second;
+    process.finish(0, ExitReason::exited);
   }
 
   static void echo(FakeProcess& process, const std::vector<std::string>& argv) {

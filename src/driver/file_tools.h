@@ -65,6 +65,7 @@ struct PackRequest {
 struct UnpackRequest {
   std::string path;                 // a directory that is there
   std::optional<uint64_t> entries;  // at most so many; tell each of them
+  bool all_links = false;           // also those that lead outside, which are refused otherwise
 };
 
 using ToolRequest =

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "driver/give_up.h"
+#include "driver/progress.h"
 
 namespace atl {
 
@@ -48,6 +51,24 @@ struct HostDirectory {
   HostAccess access = HostAccess::ro;
 };
 
+// When an engine fetches an image.
+enum class Pull : uint8_t { missing, never, always };
+BOOST_DESCRIBE_ENUM(Pull, missing, never, always)
+
+// What becomes of what a sandbox changes in its root file system.
+enum class Persistence : uint8_t {
+  ephemeral,   // nothing of it is kept; the root may be read-only
+  persistent,  // it is the sandbox's own, and in its snapshots
+};
+BOOST_DESCRIBE_ENUM(Persistence, ephemeral, persistent)
+
+// What a sandbox reaches beyond its own loopback.
+enum class Network : uint8_t {
+  none,
+  bridge,  // whatever its engine's own network reaches, the host and its neighbours included
+};
+BOOST_DESCRIBE_ENUM(Network, none, bridge)
+
 struct SandboxSpec {
   std::string id;
   Resources resources;
@@ -59,6 +80,27 @@ struct SandboxSpec {
   std::vector<HostDirectory> mounts;
   // The root file system itself; otherwise the driver's own.
   std::optional<HostDirectory> root;
+  // Names the content of `root` when that is a template's tree, and the same content always by the
+  // same name; "" = it is somebody's directory.
+  std::string template_id;
+  // An image in its engine's words, "name:tag" or "name@sha256:…"; "" = the driver's own.
+  std::string image;
+  Pull pull = Pull::missing;
+  // Told while an image is fetched.
+  ProgressListener on_progress = {};
+  // Null when whoever asked waits to the end.
+  std::shared_ptr<GiveUp> give_up = nullptr;
+  // One of Capabilities::runtimes; "" = the engine's own.
+  std::string runtime;
+  Persistence persistence = Persistence::ephemeral;
+  Network network = Network::none;
+  // The engine's own socket is shown to it, by which it rules the engine's host.
+  bool engine_socket = false;
+  // Where directories of the host may lie that a container engine shows; nullopt = as the driver is
+  // configured.
+  std::optional<std::vector<std::string>> mount_roots;
+  // The id of a snapshot of this driver that it starts from; "" = from the beginning.
+  std::string snapshot;
   // When the sandbox ends even if nobody is there to end it, on Clock::boot(); zero = never.
   Micros expires_at{0};
   // For one command, whose answer nobody else can take: it may end with whoever has made it.

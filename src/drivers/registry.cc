@@ -1,5 +1,6 @@
 #include "drivers/registry.h"
 
+#include "config/kinds.h"
 #include "drivers/chroot/chroot_driver.h"
 #include "drivers/docker/docker_driver.h"
 #include "drivers/gvisor/gvisor_driver.h"
@@ -28,6 +29,12 @@ std::span<const Entry> all() {
       {"local", "the host itself, unprotected, at full speed", make_local_driver},
   };
   return kEntries;
+}
+
+std::vector<std::string> reserved_names() {
+  std::vector<std::string> names = config::kind_names();
+  for (const Entry& entry : all()) names.emplace_back(entry.name);
+  return names;
 }
 
 }  // namespace atl::drivers

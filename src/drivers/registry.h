@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "driver/driver.h"
 
@@ -20,6 +21,7 @@ struct Engines {
   std::string directory = {};  // of ours alone, for what their sandboxes are shown; "" = none
   std::string agent = {};      // atoll-agent
   bool end_with_us = false;    // sandboxes do not outlive this process
+  ProgressListener on_progress = {};  // told while an image is fetched
 };
 
 // What drivers are made from; everything outlives them.
@@ -38,5 +40,8 @@ struct Entry {
 
 // In order of preference.
 std::span<const Entry> all();
+
+// What no extension can be called: these, and what configuration files call kinds of sandboxes.
+std::vector<std::string> reserved_names();
 
 }  // namespace atl::drivers

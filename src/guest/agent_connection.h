@@ -45,7 +45,7 @@ class AgentConnection final : public std::enable_shared_from_this<AgentConnectio
 
   // A channel that stays open for many answers, until close_channel.
   uint32_t open_channel(uint64_t credit);
-  // With descriptors only on a local socket.
+  // With descriptors only where carries_descriptors().
   Task<> send(FrameType type, uint32_t channel, std::string body, std::vector<Fd> descriptors = {});
   // Without waiting: queued if the socket is full. For what must not be lost when a handle is
   // dropped.
@@ -60,6 +60,7 @@ class AgentConnection final : public std::enable_shared_from_this<AgentConnectio
   void close_channel(uint32_t channel);
 
   bool is_open() const { return open_; }
+  bool carries_descriptors() const { return stream_->native_handle() >= 0; }
   void close();
 
  private:

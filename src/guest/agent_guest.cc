@@ -1,9 +1,13 @@
 #include "guest/agent_guest.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 
 #include "guest/agent_connection.h"
 #include "guest/agent_tool.h"
+#include "guest/fed_process.h"
 #include "guest/protocol.h"
 
 namespace atl::guest {
@@ -245,6 +249,15 @@ class AgentTunnel final : public Tunnel {
   bool ended_ = false;
 };
 
+// What is only ever added to at its end needs none.
+bool has_position(const Fd& descriptor) {
+  struct stat facts{};
+  if (fstat(descriptor.get(), &facts) != 0) return true;
+  if (!S_ISREG(facts.st_mode) && !S_ISBLK(facts.st_mode)) return false;
+  const int flags = fcntl(descriptor.get(), F_GETFL);
+  return flags < 0 || (flags & O_ACCMODE) != O_WRONLY || (flags & O_APPEND) == 0;
+}
+
 class AgentFileReader final : public FileReader {
  public:
   AgentFileReader(std::shared_ptr<AgentConnection> connection, OpenedFile opened)
@@ -305,8 +318,8 @@ class AgentFileWriter final : public FileWriter {
 
 }  // namespace
 
-AgentGuest::AgentGuest(asio::any_io_executor executor, OpenStream open)
-    : executor_(std::move(executor)), open_(std::move(open)) {}
+AgentGuest::AgentGuest(asio::any_io_executor executor, OpenStream open, Direct direct)
+    : executor_(std::move(executor)), open_(std::move(open)), direct_(direct) {}
 
 AgentGuest::~AgentGuest() { close(); }
 
@@ -349,7 +362,12 @@ Task<std::unique_ptr<Process>> AgentGuest::start(ExecRequest request) {
   exec.cwd = std::move(request.cwd);
   exec.user = std::move(request.user);
   exec.stdin_open = request.stdin_mode == StdinMode::open;
-  exec.direct = request.stdio == StdioMode::direct;
+  CO_TRY(auto agent, co_await connection());
+  const bool wants_direct = request.stdio == StdioMode::direct;
+  exec.direct = wants_direct && agent->carries_descriptors() &&
+                (direct_ == Direct::any || std::ranges::none_of(request.direct, has_position));
+  const bool is_fed = wants_direct && !exec.direct;
+  if (is_fed) exec.stdin_open = true;
   exec.warm = request.warm == Warmth::welcome;
   exec.timeout_ms = static_cast<uint64_t>(std::max<int64_t>(request.timeout.count(), 0));
   exec.cpu_time_ms = static_cast<uint64_t>(std::max<int64_t>(request.cpu_time.count(), 0));
@@ -368,9 +386,10 @@ Task<std::unique_ptr<Process>> AgentGuest::start(ExecRequest request) {
   if (body.size() > kLargestBody) {
     co_return Error(Code::too_large, "arguments and environment are larger than 1 MiB together");
   }
-  CO_TRY(auto agent, co_await connection());
-  co_return co_await follow(std::move(agent), FrameType::exec, std::move(body),
-                            std::move(descriptors));
+  CO_TRY(auto process, co_await follow(std::move(agent), FrameType::exec, std::move(body),
+                                       std::move(descriptors)));
+  if (is_fed) process = feed_process(executor_, std::move(process), std::move(request.direct[0]));
+  co_return std::move(process);
 }
 
 Task<std::unique_ptr<Process>> AgentGuest::attach(ProcessId process, ResumeFrom from) {

@@ -16,9 +16,13 @@ class AgentConnection;
 // A stream to the agent, new: at first use, and again after a connection was lost.
 using OpenStream = std::function<Task<net::StreamPtr>()>;
 
+// Which of the caller's descriptors a process can have as they are: a kernel of its own may read
+// and write a file of the host from the start, wherever the caller is in it.
+enum class Direct : uint8_t { any, without_position };
+
 class AgentGuest final : public Guest {
  public:
-  AgentGuest(asio::any_io_executor executor, OpenStream open);
+  AgentGuest(asio::any_io_executor executor, OpenStream open, Direct direct = Direct::any);
   ~AgentGuest() override;
 
   Task<std::unique_ptr<Process>> start(ExecRequest request) override;
@@ -57,6 +61,7 @@ class AgentGuest final : public Guest {
 
   asio::any_io_executor executor_;
   OpenStream open_;
+  const Direct direct_;
   std::shared_ptr<AgentConnection> connection_;
 };
 

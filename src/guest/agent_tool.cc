@@ -55,6 +55,7 @@ Tool to_tool(const UnpackRequest& request) {
     tool.argv.push_back("limit=" + std::to_string(*request.entries));
     tool.argv.emplace_back("each=1");
   }
+  if (request.all_links) tool.argv.emplace_back("all_links=1");
   return tool;
 }
 

@@ -13,7 +13,7 @@ uint32_t read_u32(const char* at) {
 
 bool is_known(uint8_t type) {
   return (type >= static_cast<uint8_t>(FrameType::hello) &&
-          type <= static_cast<uint8_t>(FrameType::renew)) ||
+          type <= static_cast<uint8_t>(FrameType::take_up)) ||
          (type >= static_cast<uint8_t>(FrameType::ok) &&
           type <= static_cast<uint8_t>(FrameType::exited));
 }
@@ -25,7 +25,7 @@ void append_header(std::string& out, FrameType type, uint32_t channel, size_t le
   const auto body = static_cast<uint32_t>(length);
   std::memcpy(header, &body, sizeof body);
   std::memcpy(header + 4, &channel, sizeof channel);
-  header[8] = static_cast<char>(type);
+  header[kFrameTypeAt] = static_cast<char>(type);
   out.append(header, sizeof header);
 }
 

@@ -21,6 +21,7 @@ constexpr uint32_t kProtocolVersion = 6;
 // Whoever speaks an older one is refused: its frames look different.
 constexpr uint32_t kOldestProtocolVersion = 6;
 constexpr size_t kFrameHeader = 12;
+constexpr size_t kFrameTypeAt = 8;
 constexpr size_t kLargestBody = 1 << 20;
 // How much file or output data one frame carries; well below the largest body.
 constexpr size_t kDataPiece = 256 * 1024;
@@ -58,6 +59,9 @@ enum class FrameType : uint8_t {
   tool,
   resume_write,
   renew,  // moves the moment at which the agent ends by itself
+  // host → who stands around the agent (native/keeper_call.h)
+  keep,
+  take_up,
   // agent → host
   ok = 64,
   error,

@@ -63,6 +63,17 @@ Result<T> decode_document(const Document& document) {
   return out;
 }
 
+// A part of it, at "profiles.python" or wherever `path` says.
+template <typename T>
+Result<T> decode_part(const Document& document, const Value& part, const Path& path) {
+  Result<T> out{T{}};
+  Decoder decoder;
+  if (!detail::decode_into(decoder, part, path, *out)) {
+    return document.locate(decoder.problem_path(), decoder.error());
+  }
+  return out;
+}
+
 template <typename T>
 Result<T> decode_yaml(std::string_view text, std::string_view file_name,
                       const Limits& limits = {}) {

@@ -182,13 +182,13 @@ Task<ExecResult> execute(Engine& engine, std::string id, ExecRequest exec, std::
                          size_t keep) {
   CO_TRY_OK(atl::check_exec(exec));
   CO_TRY(auto completed, engine.complete({}, id, std::move(exec)));
-  CO_TRY(const auto guest, engine.guest({}, id));
+  CO_TRY(const auto guest, co_await engine.use({}, id));
   co_return co_await exec_collect(*guest, std::move(completed), std::move(input), keep);
 }
 
 Task<> write_file(Engine& engine, std::string id, std::string path, std::string bytes,
                   unsigned mode) {
-  CO_TRY(const auto guest, engine.guest({}, id));
+  CO_TRY(const auto guest, co_await engine.use({}, id));
   CO_TRY(const auto writer,
          co_await guest->open_write(std::move(path), mode, atl::Parents::create));
   CO_TRY_OK(co_await writer->write(std::move(bytes)));
@@ -198,7 +198,7 @@ Task<> write_file(Engine& engine, std::string id, std::string path, std::string 
 
 Task<std::string> read_file(Engine& engine, std::string id, std::string path, size_t most) {
   constexpr size_t kPiece = 256 * 1024;
-  CO_TRY(const auto guest, engine.guest({}, id));
+  CO_TRY(const auto guest, co_await engine.use({}, id));
   CO_TRY(const auto reader, co_await guest->open_read(path));
   std::string all;
   for (;;) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace atl::native {
 
@@ -21,6 +22,16 @@ constexpr size_t kMostMounts = 16;
 // configuration.
 constexpr char kCallNew = 'n';
 constexpr char kCallAgain = 'a';
+
+// Words that a container engine starts the agent's program with: to be reached through a relay
+// (agent/answerer.h), as that relay, and to tell which kernel it is in (agent/kernel_view.h).
+constexpr const char* kAnswerWord = "answer";
+constexpr const char* kRelayWord = "relay";
+constexpr const char* kKernelWord = "kernel";
+
+// What an agent says first to whoever comes through a relay: kCallNew or kCallAgain, and its
+// Clock::boot() in microseconds. To be heard, who comes again answers with the token.
+constexpr size_t kGreetingBytes = 1 + sizeof(int64_t);
 
 // Why the agent ended, as its exit code: anything else means that processes of its may be left.
 constexpr int kAgentLeftNothing = 0;

@@ -26,6 +26,7 @@ namespace {
 constexpr const char* kSliceName = "atoll";
 constexpr const char* kWork = "work";
 constexpr const char* kAgent = "agent";
+constexpr const char* kFirstCommand = "exec-1";
 constexpr const char* kSupervisor = "atoll-supervisor";
 constexpr auto kPatience = std::chrono::seconds(5);
 constexpr int kAttempts = 5;
@@ -383,6 +384,9 @@ Result<> BoxCgroups::finish(uid_t owner, const CgroupLimits& limits) {
     }
   }
   TRY_OK(set_limits(limits));
+  // What making it took is nobody's peak.
+  if (version_ == CgroupVersion::v1)
+    TRY_OK(set(kRoleMemory, "memory.max_usage_in_bytes", "0", true));
   work_.clear();
   return {};
 }
@@ -479,6 +483,8 @@ Result<> BoxCgroups::freeze(bool frozen) {
       return Error(Code::deadline_exceeded, "some process does not stand still");
     }
     poll(nullptr, 0, 1);
+    // Version 1 tells each process once, and one that was being born has not heard it.
+    if (v1) TRY_OK(os::write_value(directory, "freezer.state", wanted));
   }
 }
 
@@ -494,6 +500,8 @@ bool BoxCgroups::remove_quickly(const CgroupTree& tree) const {
   const auto gone = [&](const std::string& group) {
     return unlinkat(tree.slice.get(), group.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
   };
+  // Most agents end with the group of one command.
+  static_cast<void>(gone(work_in(tree) + "/" + kFirstCommand));
   return gone(work_in(tree)) && (version_ == CgroupVersion::v1 || gone(id_ + "/" + kAgent)) &&
          gone(id_);
 }

@@ -201,11 +201,7 @@ std::optional<int64_t> find_group_limit(const std::vector<Mounted>& mounts) {
   return std::nullopt;
 }
 
-EngineFacts find_engine(std::string name, const std::string& program,
-                        const std::vector<std::string>& sockets) {
-  EngineFacts engine;
-  engine.name = std::move(name);
-  engine.program = find_program(program);
+EngineFacts with_socket(EngineFacts engine, const std::vector<std::string>& sockets) {
   for (const auto& path : sockets) {
     struct stat info{};
     if (stat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) continue;
@@ -216,11 +212,33 @@ EngineFacts find_engine(std::string name, const std::string& program,
   return engine;
 }
 
+EngineFacts find_engine(std::string name, const std::string& program,
+                        const std::vector<std::string>& sockets, const char* variable = nullptr) {
+  constexpr std::string_view kUnix = "unix://";
+  EngineFacts engine;
+  engine.name = std::move(name);
+  engine.program = find_program(program);
+  // Where the environment says that it is, the driver looks, and nowhere else.
+  const char* const where = variable != nullptr ? getenv(variable) : nullptr;
+  const std::string named = where != nullptr ? where : "";
+  if (!named.empty() && !named.starts_with(kUnix) && !named.starts_with('/')) {
+    engine.socket = named;
+    engine.may_use_socket = true;  // whether it answers, its driver tells
+    return engine;
+  }
+  if (!named.empty()) {
+    const std::string path = named.starts_with('/') ? named : named.substr(kUnix.size());
+    return with_socket(std::move(engine), {path});
+  }
+  return with_socket(std::move(engine), sockets);
+}
+
 std::vector<EngineFacts> find_engines() {
   const std::string own = "/run/user/" + std::to_string(geteuid());
   return {
-      find_engine("docker", "docker", {"/run/docker.sock", own + "/docker.sock"}),
-      find_engine("podman", "podman", {"/run/podman/podman.sock", own + "/podman/podman.sock"}),
+      find_engine("docker", "docker", {"/run/docker.sock", own + "/docker.sock"}, "DOCKER_HOST"),
+      find_engine("podman", "podman", {"/run/podman/podman.sock", own + "/podman/podman.sock"},
+                  "CONTAINER_HOST"),
       find_engine("containerd", "containerd", {"/run/containerd/containerd.sock"}),
       find_engine("runc", "runc", {}),
       find_engine("runsc", "runsc", {}),

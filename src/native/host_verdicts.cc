@@ -407,7 +407,7 @@ std::string install_repair(const std::string& name) {
   return "sudo apt-get install " + package + "   # on Debian and Ubuntu";
 }
 
-HostCheck engine(const EngineFacts& facts) {
+HostCheck engine(const EngineFacts& facts, uid_t user) {
   HostCheck check{facts.name, Verdict::ok, Need::optional, "", "", ""};
   const bool served =
       facts.name == "docker" || facts.name == "podman" || facts.name == "containerd";
@@ -426,8 +426,10 @@ HostCheck engine(const EngineFacts& facts) {
   if (facts.socket.empty()) {
     check.verdict = Verdict::weak;
     check.found += ", not running";
-    check.repair = facts.name == "podman" ? "systemctl --user enable --now podman.socket"
-                                          : "sudo systemctl start " + facts.name;
+    const bool is_users_own = facts.name == "podman" && user != 0;
+    check.repair = is_users_own             ? "systemctl --user enable --now podman.socket"
+                   : facts.name == "podman" ? "systemctl enable --now podman.socket"
+                                            : "sudo systemctl start " + facts.name;
   } else if (!facts.may_use_socket) {
     check.verdict = Verdict::weak;
     check.found += ", which this user may not open";
@@ -520,7 +522,7 @@ std::vector<HostCheck> judge_host(const HostFacts& facts) {
       file_watches(facts),    time_and_entropy(facts), state_directory(facts)};
   for (const auto& one : facts.companions) checks.push_back(companion(one, facts));
   checks.push_back(kvm(facts));
-  for (const auto& one : facts.engines) checks.push_back(engine(one));
+  for (const auto& one : facts.engines) checks.push_back(engine(one, facts.user));
   return checks;
 }
 

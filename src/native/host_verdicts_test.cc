@@ -210,6 +210,15 @@ TEST(HostVerdicts, SomebodyElsesSocketIsNeverOfferedAsARepair) {
   EXPECT_THAT(check.repair, Not(HasSubstr("usermod")));
 }
 
+TEST(HostVerdicts, PodmansServiceIsOfWhoeverRunsAtoll) {
+  auto facts = good_host();
+  facts.engines = {{"podman", "/usr/bin/podman", "", false}};
+  facts.user = 0;
+  EXPECT_EQ(check_of(facts, "podman").repair, "systemctl enable --now podman.socket");
+  facts.user = 1000;
+  EXPECT_EQ(check_of(facts, "podman").repair, "systemctl --user enable --now podman.socket");
+}
+
 TEST(HostVerdicts, WhatIsOptionalSaysSo) {
   auto facts = good_host();
   facts.has_kvm = facts.may_use_kvm = false;

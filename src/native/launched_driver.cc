@@ -6,8 +6,13 @@
 #include <algorithm>
 #include <map>
 
+#include "base/bytes.h"
+#include "base/ids.h"
 #include "base/text.h"
+#include "base/workers.h"
+#include "driver/file_snapshots.h"
 #include "native/host_view.h"
+#include "native/keeper_call.h"
 #include "native/landlock.h"
 #include "native/launched_sandbox.h"
 #include "native/parked_boxes.h"
@@ -19,6 +24,8 @@
 
 namespace atl::native {
 namespace {
+
+constexpr size_t kKeeperThreads = 2;
 
 // In memory only: the configuration holds environment values.
 Result<Fd> memory_file(const std::string& bytes) {
@@ -58,6 +65,15 @@ class LaunchedDriver final : public Driver {
     // lets nobody take any.
     options_.capabilities.watch = options_.capabilities.isolation != Isolation::process;
     options_.capabilities.ports = is_box();
+    // A new box has nothing of an old one, whose id it may have.
+    options_.capabilities.reset = is_box();
+    if (!options_.snapshots.empty()) {
+      options_.capabilities.snapshot = options_.capabilities.fork = true;
+      // A box whose kernel is a process of ours can be kept as that is.
+      options_.capabilities.checkpoint = options_.sentry;
+      snapshots_ = std::make_unique<FileSnapshots>(executor_, options_.snapshots);
+      keeper_calls_ = std::make_unique<Workers>(executor_, kKeeperThreads);
+    }
     launcher_.subscribe([this](const EndedEvent& event) { on_event(event); });
     parked_ = ParkedBoxes::create(executor_, system_clock(), is_box() ? options_.most_parked : 0,
                                   [this](std::string id, BoxRequest request) {
@@ -66,7 +82,9 @@ class LaunchedDriver final : public Driver {
   }
 
   std::string_view name() const override { return options_.name; }
-  Isolation strongest() const override { return options_.capabilities.isolation; }
+  Isolation strongest(std::string_view runtime) const override {
+    return runtime.empty() ? options_.capabilities.isolation : Isolation::none;
+  }
 
   Task<Capabilities> probe() override {
     if (!is_box() && options_.confinement != Confinement::none) {
@@ -163,11 +181,44 @@ class LaunchedDriver final : public Driver {
     if (is_box() && !spec.is_run) config.warm = spec.warm;
     std::optional<BoxRequest> box;
     if (is_box()) box = make_box_request(spec);
+    std::string snapshot = spec.snapshot;
     auto sandbox = co_await make(std::move(spec), std::move(box), std::move(config));
     parked_->refill();
     if (!sandbox) co_return std::move(sandbox).error();
-    co_return std::unique_ptr<Sandbox>(std::move(*sandbox));
+    if (snapshot.empty() || snapshots_->has_image(snapshot))
+      co_return std::unique_ptr<Sandbox>(std::move(*sandbox));
+    auto filled = co_await put_back((*sandbox)->guest(), std::move(snapshot));
+    if (filled) co_return std::unique_ptr<Sandbox>(std::move(*sandbox));
+    auto destroyed = co_await (*sandbox)->destroy();
+    auto error = std::move(filled).error();
+    if (!destroyed) error = std::move(error).with("and its remains could not be removed");
+    co_return error;
   }
+
+  Task<SnapshotFacts> snapshot(Sandbox& sandbox, SnapshotRequest request) override {
+    const bool with_memory = request.kind == SnapshotKind::memory;
+    if (!snapshots_ || (with_memory && !options_.capabilities.checkpoint))
+      co_return co_await Driver::snapshot(sandbox, std::move(request));
+    if (with_memory) co_return co_await keep_all(sandbox, std::move(request.id));
+    std::vector<std::string> places{std::string(kWorkspace), std::string(kHome)};
+    co_return co_await snapshots_->save(sandbox.guest(), std::move(request.id), std::move(places));
+  }
+
+  Task<std::vector<std::string>> list_snapshots() override {
+    if (!snapshots_) co_return co_await Driver::list_snapshots();
+    co_return snapshots_->list();
+  }
+
+  Task<> drop_snapshot(std::string id) override {
+    if (!snapshots_) co_return Result<>();
+    co_return co_await snapshots_->drop(std::move(id));
+  }
+
+  Task<> fork(Sandbox& parent, std::vector<SandboxSpec> children, SnapshotRequest by) override {
+    if (!snapshots_) co_return co_await Driver::fork(parent, std::move(children), std::move(by));
+    co_return co_await fork_by_snapshot(*this, parent, std::move(children), std::move(by));
+  }
+
   Task<std::unique_ptr<Sandbox>> attach(std::string id) override {
     CO_TRY(auto socket, co_await launcher_.connect(id));
     CO_TRY(auto stream, net::adopt_socket(executor_, std::move(socket)));
@@ -200,6 +251,42 @@ class LaunchedDriver final : public Driver {
   }
 
  private:
+  // Its gatekeeper writes it, and brings the sandbox up again; see oci/gatekeeper_keeps.cc.
+  Task<SnapshotFacts> keep_all(Sandbox& sandbox, std::string id) {
+    CO_TRY(const auto stats, co_await sandbox.stats());
+    CO_TRY(auto socket, co_await launcher_.connect(sandbox.id()));
+    const auto caller = std::make_shared<Fd>(std::move(socket));
+    co_return co_await snapshots_->save_image(
+        std::move(id), stats.memory_bytes,
+        [caller, stopping = keeper_calls_->stopping()](int directory) -> Result<uint64_t> {
+          TRY(const auto answer,
+              call_keeper(caller->get(), guest::FrameType::keep, directory, *stopping));
+          ByteReader reader(answer);
+          const uint64_t left_out = reader.u64();
+          TRY_OK(reader.finish());
+          return left_out;
+        });
+  }
+
+  // Before anybody greets the agent, which is not there yet.
+  Task<Fd> take_up(Fd socket, std::string snapshot) {
+    CO_TRY(auto directory, co_await snapshots_->open_image(std::move(snapshot)));
+    const auto image = std::make_shared<Fd>(std::move(directory));
+    const auto caller = std::make_shared<Fd>(std::move(socket));
+    CO_TRY_OK(co_await keeper_calls_->run<void>(
+        [caller, image, stopping = keeper_calls_->stopping()]() -> Result<> {
+          TRY_OK(call_keeper(caller->get(), guest::FrameType::take_up, image->get(), *stopping));
+          return {};
+        }));
+    co_return std::move(*caller);
+  }
+
+  Task<> put_back(Guest& guest, std::string snapshot) {
+    if (!snapshots_)
+      co_return Error(Code::unsupported, "driver " + options_.name + " has no snapshots");
+    co_return co_await snapshots_->put_back(guest, std::move(snapshot));
+  }
+
   bool is_box() const { return options_.confinement == Confinement::box; }
   Around around() const {
     return options_.sentry ? Around::second_kernel : is_box() ? Around::box : Around::nothing;
@@ -231,6 +318,11 @@ class LaunchedDriver final : public Driver {
     for (auto& mount : spec.mounts) directories.push_back(std::move(mount.directory));
     CO_TRY(auto socket, co_await launcher_.create(std::move(request), std::move(config_file),
                                                   std::move(directories)));
+    if (snapshots_ && snapshots_->has_image(spec.snapshot)) {
+      auto taken = co_await take_up(std::move(socket), spec.snapshot);
+      if (!taken) co_return co_await give_up(spec.id, std::move(taken).error());
+      socket = std::move(*taken);
+    }
     CO_TRY(auto stream, net::adopt_socket(executor_, std::move(socket)));
     live_->insert_or_assign(spec.id, spec.expires_at);
     auto sandbox = std::make_unique<LaunchedSandbox>(executor_, launcher_, spec.id, around(), live_,
@@ -243,6 +335,12 @@ class LaunchedDriver final : public Driver {
       co_return error;
     }
     co_return std::move(sandbox);
+  }
+
+  asio::awaitable<Error> give_up(std::string id, Error why) {
+    auto destroyed = co_await launcher_.destroy(std::move(id));
+    if (!destroyed) co_return std::move(why).with("and its remains could not be removed");
+    co_return why;
   }
 
   Task<std::unique_ptr<Sandbox>> make_parked(std::string id, BoxRequest request) {
@@ -406,7 +504,7 @@ class LaunchedDriver final : public Driver {
     if (live_->erase(event.id) == 0) return;
     if (parked_->owns(event.id)) return parked_->forget(event.id);
     if (listener_ == nullptr) return;
-    listener_->on_ended(event.id,
+    listener_->on_ended(*this, event.id,
                         event.cause == EndCause::expiry ? EndedBy::expiry : EndedBy::death);
   }
 
@@ -415,6 +513,8 @@ class LaunchedDriver final : public Driver {
   LaunchedDriverOptions options_;
   std::shared_ptr<LiveSet> live_ = std::make_shared<LiveSet>();
   std::shared_ptr<ParkedBoxes> parked_;
+  std::unique_ptr<FileSnapshots> snapshots_;  // null without
+  std::unique_ptr<Workers> keeper_calls_;     // as that
 };
 
 }  // namespace
@@ -425,6 +525,7 @@ LaunchedDriverOptions box_options(std::string name) {
   options.confinement = Confinement::box;
   auto& can = options.capabilities;
   can.isolation = Isolation::container;
+  can.typical_start_ms = 4;
   can.limits = {.disk = Limit::enforced,
                 .open_files = Limit::per_process,
                 .output = Limit::enforced,
@@ -432,6 +533,7 @@ LaunchedDriverOptions box_options(std::string name) {
   can.network = NetworkControl::deny;
   can.own_root = true;
   can.root_dir = true;
+  can.templates = true;
   can.host_dir_ro = true;
   can.host_dir_rw = true;
   can.host_dir_cow = true;

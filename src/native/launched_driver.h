@@ -21,6 +21,8 @@ struct LaunchedDriverOptions {
   bool sentry = false;
   // How many sandboxes of a kind wait to be taken at most, see parked_boxes.h.
   size_t most_parked = 0;
+  // Where files of sandboxes are kept as snapshots (driver/file_snapshots.h); "" = there are none.
+  std::string snapshots = {};
 };
 
 // What `native` and `rootless` have in common; what cgroups give is asked of the host when probed.

@@ -14,7 +14,9 @@ LaunchedSandbox::LaunchedSandbox(asio::any_io_executor executor, LauncherClient&
       around_(around),
       live_(std::move(live)),
       first_(std::move(first)),
-      guest_(executor, [this] { return open_stream(); }) {}
+      guest_(
+          executor, [this] { return open_stream(); },
+          around == Around::second_kernel ? guest::Direct::without_position : guest::Direct::any) {}
 
 Task<> LaunchedSandbox::pause() {
   if (around_ == Around::nothing) co_return co_await Sandbox::pause();

@@ -5,7 +5,7 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 #include "base/ids.h"
 #include "base/text.h"
@@ -33,6 +33,14 @@ constexpr const char* kTold[] = {"cpuinfo", "meminfo", "stat", "loadavg"};
 // Harmless, and programs look for them; links lead to the process's own entries. Uptime is what
 // every clock tells, and ps and top compare it with the kernel's own start times.
 constexpr const char* kLeftOpen[] = {"filesystems", "version", "uptime"};
+
+// In the place of the kernel's settings, the few that programs ask for: names and values.
+constexpr const char* kSettings =
+    "kernel/pid_max 32768 kernel/cap_last_cap 40 kernel/ngroups_max 65536 "
+    "kernel/random/entropy_avail 256 kernel/random/poolsize 256 net/core/somaxconn 4096 "
+    "vm/overcommit_memory 0 vm/max_map_count 65530 vm/swappiness 0 fs/file-max 1048576 "
+    "fs/nr_open 1048576 fs/inotify/max_user_watches 65536 fs/inotify/max_user_instances 128 "
+    "fs/inotify/max_queued_events 16384";
 
 class RootPlanner final {
  public:
@@ -371,34 +379,26 @@ class RootPlanner final {
     add(std::move(directories));
   }
 
-  // In the place of the kernel's settings: the few that programs ask for, as constants.
+  // What tells of the host is told as it is, or of the sandbox; the rest are constants.
   void settings() {
     utsname name{};
     uname(&name);
-    for (const char* place : {"", "/kernel", "/kernel/random", "/vm", "/fs", "/net", "/net/core"}) {
+    for (const char* place :
+         {"", "/kernel", "/kernel/random", "/vm", "/fs", "/fs/inotify", "/net", "/net/core"}) {
       directory(std::string("settings") + place, 0555);
     }
-    const auto value = [&](const char* path, const std::string& text) {
-      file(std::string("settings/") + path, text + "\n", 0444);
+    const auto value = [&](const std::string& path, const std::string& text) {
+      file("settings/" + path, text + "\n", 0444);
     };
     value("kernel/ostype", name.sysname);
     value("kernel/osrelease", name.release);
     value("kernel/version", name.version);
     value("kernel/hostname", plan_.hostname);
-    value("kernel/pid_max", "32768");
     value("kernel/threads-max", std::to_string(plan_.cgroup.pids));
-    value("kernel/cap_last_cap", "40");
-    value("kernel/ngroups_max", "65536");
-    value("kernel/random/entropy_avail", "256");
-    value("kernel/random/poolsize", "256");
-    value("vm/overcommit_memory", "0");
-    value("vm/max_map_count", "65530");
-    value("vm/swappiness", "0");
-    value("fs/file-max", "1048576");
-    value("fs/nr_open", "1048576");
-    value("net/core/somaxconn", "4096");
     value("kernel/random/boot_id", "");
     value("kernel/random/uuid", "");
+    const auto words = split(kSettings, ' ');
+    for (size_t i = 0; i + 1 < words.size(); i += 2) value(words[i], words[i + 1]);
   }
 
   // All that there is of /sys: the C library and lscpu count processors by it.

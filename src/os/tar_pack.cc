@@ -56,6 +56,10 @@ Result<Packed> pack_tree(int start, const std::string& name, PackLimits limits, 
     entry.path = file.path.empty() && !S_ISDIR(mode) ? name : file.path;
     entry.mode = mode & 0777;
     entry.modified_at = file.info.st_mtim.tv_sec;
+    if (limits.owners) {
+      entry.owner = file.info.st_uid;
+      entry.group = file.info.st_gid;
+    }
     Fd content;
     if (S_ISLNK(mode)) {
       entry.kind = TarKind::symlink;

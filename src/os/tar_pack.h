@@ -20,6 +20,7 @@ struct PackLimits {
   uint64_t bytes = uint64_t{64} << 30;
   WalkLimits walk = {};
   TarLinks links = TarLinks::inside;  // others are left out
+  bool owners = false;                // told, too; otherwise everything is root's
 };
 
 // `on_skipped` is told what is left out and why.

@@ -173,5 +173,26 @@ TEST_F(TarTree, ADeepTreeIsCutNotFatal) {
   EXPECT_EQ(seen, 257U);
 }
 
+TEST_F(TarTree, OwnersComeBackWhereTheyCount) {
+  // Nobody but root can give a file away.
+  const uid_t owner = geteuid() == 0 ? 1234 : geteuid();
+  const gid_t group = geteuid() == 0 ? 4321 : getegid();
+  mkdir(at("from/d").c_str(), 0755);
+  make(at("from/d/file"), "text");
+  ASSERT_EQ(symlink("file", at("from/d/link").c_str()), 0);
+  for (const char* name : {"from/d", "from/d/file", "from/d/link"})
+    ASSERT_EQ(lchown(at(name).c_str(), owner, group), 0);
+
+  ASSERT_TRUE(pack({.owners = true}).has_value());
+  ASSERT_TRUE(unpack({.owners = true}).has_value());
+
+  for (const char* name : {"to/d", "to/d/file", "to/d/link"}) {
+    struct stat info{};
+    ASSERT_EQ(lstat(at(name).c_str(), &info), 0);
+    EXPECT_EQ(info.st_uid, owner) << name;
+    EXPECT_EQ(info.st_gid, group) << name;
+  }
+}
+
 }  // namespace
 }  // namespace atl::os

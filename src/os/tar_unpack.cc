@@ -95,6 +95,8 @@ Result<> TarUnpacker::make_directory() {
   if (!is_new && errno != EEXIST) return os_error("making a directory");
   auto made = open_without_links(parent_.get(), name_, O_RDONLY | O_DIRECTORY);
   if (!made) return std::move(made).error();
+  if (limits_.owners && fchown(made->get(), entry_.owner, entry_.group) != 0)
+    return os_error("giving it to its owner");
   // Its owner can always go on unpacking into it.
   if (fchmod(made->get(), entry_.mode | 0700) != 0 && is_new) return os_error("setting the mode");
   return {};
@@ -115,6 +117,9 @@ Result<> TarUnpacker::make_symlink() {
     temporary_[0] = '\0';
     return os_error("making a link");
   }
+  if (limits_.owners &&
+      fchownat(parent_.get(), temporary_, entry_.owner, entry_.group, AT_SYMLINK_NOFOLLOW) != 0)
+    return os_error("giving it to its owner");
   return {};
 }
 
@@ -151,6 +156,8 @@ Result<> TarUnpacker::bytes(std::string_view bytes) {
 Result<> TarUnpacker::end() {
   if (entry_.kind == TarKind::file) {
     const timespec times[2] = {{0, UTIME_OMIT}, {entry_.modified_at, 0}};
+    if (limits_.owners && fchown(file_.get(), entry_.owner, entry_.group) != 0)
+      return os_error("giving it to its owner");
     if (fchmod(file_.get(), entry_.mode) != 0) return os_error("setting the mode");
     futimens(file_.get(), times);
     file_.close();

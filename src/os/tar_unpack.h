@@ -16,6 +16,7 @@ struct UnpackLimits {
   uint64_t entries = 1'000'000;
   uint64_t bytes = uint64_t{64} << 30;
   bool hard_links = false;  // to files of the same directory; refused otherwise
+  bool owners = false;      // what the archive says; otherwise everything is ours
 };
 
 class TarUnpacker final : public TarSink {

@@ -33,6 +33,15 @@ Task<Contents> MemoryStore::load() {
   }
   for (const auto& [key, row] : idempotency_) contents.idempotency.push_back(row);
   for (const auto& [id, row] : keys_) contents.keys.push_back(row);
+  for (const auto& [id, row] : snapshots_) contents.snapshots.push_back(row);
+  std::ranges::sort(contents.snapshots, [](const SnapshotRow& a, const SnapshotRow& b) {
+    return std::tie(a.created_at_ms, a.id) < std::tie(b.created_at_ms, b.id);
+  });
+  for (const auto& [name, row] : pools_) contents.pools.push_back(row);
+  for (const auto& [id, row] : sessions_) contents.sessions.push_back(row);
+  std::ranges::sort(contents.sessions, [](const SessionRow& a, const SessionRow& b) {
+    return std::tie(a.created_at_ms, a.id) < std::tie(b.created_at_ms, b.id);
+  });
   contents.last_intent = last_intent_;
   co_return contents;
 }
@@ -102,8 +111,21 @@ void MemoryStore::change(const PutIdempotency& put) {
 }
 
 void MemoryStore::change(const DropIdempotency& drop) {
-  idempotency_.erase(Name(drop.tenant, drop.key));
+  const auto found = idempotency_.find(Name(drop.tenant, drop.key));
+  if (found != idempotency_.end() && found->second.sandbox == drop.sandbox)
+    idempotency_.erase(found);
 }
+
+void MemoryStore::change(const PutSnapshot& put) { snapshots_[put.row.id] = put.row; }
+
+void MemoryStore::change(const DropSnapshot& drop) { snapshots_.erase(drop.id); }
+
+void MemoryStore::change(const PutPool& put) { pools_[put.row.name] = put.row; }
+
+void MemoryStore::change(const DropPool& drop) { pools_.erase(drop.name); }
+void MemoryStore::change(const PutSession& put) { sessions_[put.row.id] = put.row; }
+
+void MemoryStore::change(const DropSession& drop) { sessions_.erase(drop.id); }
 
 void MemoryStore::change(const PutKey& put) { keys_[put.row.id] = put.row; }
 

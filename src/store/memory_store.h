@@ -26,6 +26,12 @@ class MemoryStore final : public Store {
   void change(const EndIntent& end);
   void change(const PutIdempotency& put);
   void change(const DropIdempotency& drop);
+  void change(const PutSnapshot& put);
+  void change(const DropSnapshot& drop);
+  void change(const PutPool& put);
+  void change(const DropPool& drop);
+  void change(const PutSession& put);
+  void change(const DropSession& drop);
   void change(const PutKey& put);
   void change(const TouchKey& touch);
   void change(const DropKey& drop);
@@ -38,6 +44,9 @@ class MemoryStore final : public Store {
   std::map<std::pair<std::string, std::string>, std::string> live_names_;  // (tenant, name) → id
   std::map<int64_t, IntentRow> intents_;
   std::map<std::pair<std::string, std::string>, IdempotencyRow> idempotency_;
+  std::map<std::string, SnapshotRow> snapshots_;
+  std::map<std::string, PoolRow> pools_;
+  std::map<std::string, SessionRow> sessions_;
   std::map<std::string, KeyRow> keys_;
   int64_t last_intent_ = 0;
 };

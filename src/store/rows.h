@@ -79,6 +79,45 @@ struct KeyRow {
   bool operator==(const KeyRow&) const = default;
 };
 
+// What is kept of a sandbox, from the moment at which it is about to be made until nothing of it is
+// left.
+struct SnapshotRow {
+  std::string id;
+  std::string tenant;
+  std::string owner;
+  std::string name;  // unique per tenant among those that people see; "" = none
+  std::string state;
+  std::string driver;
+  std::string sandbox;       // that it was taken of
+  std::string facts = "{}";  // JSON
+  int64_t created_at_ms = 0;
+
+  bool operator==(const SnapshotRow&) const = default;
+};
+
+// A pool of sandboxes that somebody has made over the API.
+struct PoolRow {
+  std::string name;
+  std::string spec = "{}";  // JSON
+
+  bool operator==(const PoolRow&) const = default;
+};
+
+// Somebody's hold on a sandbox.
+struct SessionRow {
+  std::string id;
+  std::string tenant;
+  std::string owner;
+  std::string scope;
+  std::string key;
+  std::string sandbox;
+  int64_t created_at_ms = 0;
+  int64_t expires_at_ms = 0;
+  int64_t ttl_s = 0;
+
+  bool operator==(const SessionRow&) const = default;
+};
+
 // The changes that a transaction is made of. "Put" replaces a row of the same key.
 struct PutSandbox {
   SandboxRow row;
@@ -94,9 +133,29 @@ struct EndIntent {
 struct PutIdempotency {
   IdempotencyRow row;
 };
+// Unless the key has come to mean another sandbox.
 struct DropIdempotency {
   std::string tenant;
   std::string key;
+  std::string sandbox;
+};
+struct PutSnapshot {
+  SnapshotRow row;
+};
+struct DropSnapshot {
+  std::string id;
+};
+struct PutPool {
+  PoolRow row;
+};
+struct DropPool {
+  std::string name;
+};
+struct PutSession {
+  SessionRow row;
+};
+struct DropSession {
+  std::string id;
 };
 struct PutKey {
   KeyRow row;
@@ -118,6 +177,7 @@ struct Prune {
 };
 
 using Change = std::variant<PutSandbox, PutIntent, EndIntent, PutIdempotency, DropIdempotency,
+                            PutSnapshot, DropSnapshot, PutPool, DropPool, PutSession, DropSession,
                             PutKey, TouchKey, DropKey, Prune>;
 
 }  // namespace atl::store

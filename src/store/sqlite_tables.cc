@@ -75,8 +75,50 @@ Result<> apply(Connection& connection, const PutIdempotency& put) {
 }
 
 Result<> apply(Connection& connection, const DropIdempotency& drop) {
-  TRY(auto statement, connection.prepare("DELETE FROM idempotency WHERE tenant = ? AND key = ?"));
-  return statement.bind(drop.tenant).bind(drop.key).run();
+  TRY(auto statement,
+      connection.prepare("DELETE FROM idempotency WHERE tenant = ? AND key = ? AND sandbox = ?"));
+  return statement.bind(drop.tenant).bind(drop.key).bind(drop.sandbox).run();
+}
+
+Result<> apply(Connection& connection, const PutSnapshot& put) {
+  TRY(auto statement,
+      connection.prepare("INSERT OR REPLACE INTO snapshot (id, tenant, owner, name, state, driver, "
+                         "sandbox, facts, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  const auto& row = put.row;
+  statement.bind(row.id).bind(row.tenant).bind(row.owner).bind(row.name).bind(row.state);
+  statement.bind(row.driver).bind(row.sandbox).bind(row.facts).bind(row.created_at_ms);
+  return statement.run();
+}
+
+Result<> apply(Connection& connection, const DropSnapshot& drop) {
+  TRY(auto statement, connection.prepare("DELETE FROM snapshot WHERE id = ?"));
+  return statement.bind(drop.id).run();
+}
+
+Result<> apply(Connection& connection, const PutPool& put) {
+  TRY(auto statement, connection.prepare("INSERT OR REPLACE INTO pool (name, spec) VALUES (?, ?)"));
+  return statement.bind(put.row.name).bind(put.row.spec).run();
+}
+
+Result<> apply(Connection& connection, const DropPool& drop) {
+  TRY(auto statement, connection.prepare("DELETE FROM pool WHERE name = ?"));
+  return statement.bind(drop.name).run();
+}
+
+Result<> apply(Connection& connection, const PutSession& put) {
+  TRY(auto statement,
+      connection.prepare(
+          "INSERT OR REPLACE INTO session (id, tenant, owner, scope, key, sandbox, "
+          "created_at_ms, expires_at_ms, ttl_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  const auto& row = put.row;
+  statement.bind(row.id).bind(row.tenant).bind(row.owner).bind(row.scope).bind(row.key);
+  statement.bind(row.sandbox).bind(row.created_at_ms).bind(row.expires_at_ms).bind(row.ttl_s);
+  return statement.run();
+}
+
+Result<> apply(Connection& connection, const DropSession& drop) {
+  TRY(auto statement, connection.prepare("DELETE FROM session WHERE id = ?"));
+  return statement.bind(drop.id).run();
 }
 
 Result<> apply(Connection& connection, const PutKey& put) {
@@ -169,6 +211,32 @@ IdempotencyRow read_idempotency(const Statement& from) {
           .expires_at_ms = from.number(4)};
 }
 
+SnapshotRow read_snapshot(const Statement& from) {
+  return {.id = from.text(0),
+          .tenant = from.text(1),
+          .owner = from.text(2),
+          .name = from.text(3),
+          .state = from.text(4),
+          .driver = from.text(5),
+          .sandbox = from.text(6),
+          .facts = from.text(7),
+          .created_at_ms = from.number(8)};
+}
+
+PoolRow read_pool(const Statement& from) { return {.name = from.text(0), .spec = from.text(1)}; }
+
+SessionRow read_session(const Statement& from) {
+  return {.id = from.text(0),
+          .tenant = from.text(1),
+          .owner = from.text(2),
+          .scope = from.text(3),
+          .key = from.text(4),
+          .sandbox = from.text(5),
+          .created_at_ms = from.number(6),
+          .expires_at_ms = from.number(7),
+          .ttl_s = from.number(8)};
+}
+
 KeyRow read_key(const Statement& from) {
   return {.id = from.text(0),
           .tenant = from.text(1),
@@ -206,6 +274,17 @@ Result<Contents> read_contents(Connection& connection) {
                               "SELECT id, tenant, role, label, hash, created_at_ms, expires_at_ms, "
                               "last_used_at_ms FROM api_key ORDER BY created_at_ms, id",
                               read_key));
+  TRY(contents.snapshots,
+      read_all(connection,
+               "SELECT id, tenant, owner, name, state, driver, sandbox, facts, created_at_ms "
+               "FROM snapshot ORDER BY created_at_ms, id",
+               read_snapshot));
+  TRY(contents.pools, read_all(connection, "SELECT name, spec FROM pool ORDER BY name", read_pool));
+  TRY(contents.sessions,
+      read_all(connection,
+               "SELECT id, tenant, owner, scope, key, sandbox, created_at_ms, expires_at_ms, ttl_s "
+               "FROM session ORDER BY created_at_ms, id",
+               read_session));
   TRY(auto highest, connection.prepare("SELECT coalesce(max(id), 0) FROM intent"));
   TRY([[maybe_unused]] const bool row, highest.step());
   contents.last_intent = highest.number(0);

@@ -32,7 +32,10 @@ struct Contents {
   std::vector<IntentRow> pending;  // in the order of writing
   std::vector<IdempotencyRow> idempotency;
   std::vector<KeyRow> keys;
-  int64_t last_intent = 0;  // the highest intent id ever written
+  std::vector<SnapshotRow> snapshots;  // oldest first
+  std::vector<PoolRow> pools;          // by name
+  std::vector<SessionRow> sessions;    // the same
+  int64_t last_intent = 0;             // the highest intent id ever written
 };
 
 using OnCommitted = std::function<void(Result<>)>;

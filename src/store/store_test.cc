@@ -189,9 +189,20 @@ TYPED_TEST(StoreTest, IdempotencyRowsCanBePutReplacedAndDropped) {
 
   ASSERT_TRUE(this->commit({PutIdempotency{first}, PutIdempotency{other}, PutIdempotency{second}}));
   EXPECT_THAT(this->load().idempotency, ElementsAre(second, other));
-  ASSERT_TRUE(this->commit({DropIdempotency{"t", "k"}}));
+  ASSERT_TRUE(this->commit({DropIdempotency{"t", "k", "sbx1"}}));
+  EXPECT_THAT(this->load().idempotency, ElementsAre(second, other)) << "it means another sandbox";
+  ASSERT_TRUE(this->commit({DropIdempotency{"t", "k", "sbx2"}}));
 
   EXPECT_THAT(this->load().idempotency, ElementsAre(other));
+}
+
+TYPED_TEST(StoreTest, PoolsCanBePutReplacedAndDropped) {
+  ASSERT_TRUE(this->commit({PutPool{{"b", "{}"}}, PutPool{{"a", "{}"}}}, Durability::disk));
+  ASSERT_TRUE(this->commit({PutPool{{"a", R"({"image":"x"})"}}, DropPool{"b"}, DropPool{"c"}}));
+
+  const auto contents = this->load();
+
+  EXPECT_THAT(contents.pools, ElementsAre(PoolRow{"a", R"({"image":"x"})"}));
 }
 
 TYPED_TEST(StoreTest, KeysCanBePutTouchedAndDropped) {

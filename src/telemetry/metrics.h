@@ -32,6 +32,7 @@ class Metrics final {
       all_, "atoll_http_open_connections", "Client connections that are open now.", {}};
 
   Family<Gauge, 1> sandboxes{all_, "atoll_sandboxes", "Sandboxes that exist now.", {"state"}};
+  Family<Gauge, 1> snapshots{all_, "atoll_snapshots", "Snapshots that are kept now.", {"state"}};
   // `outcome` is "ok" or the error's code.
   Family<Counter, 2> creates{
       all_, "atoll_sandbox_creates_total", "Sandboxes that were asked for.", {"driver", "outcome"}};
@@ -39,6 +40,28 @@ class Metrics final {
                                        "atoll_sandbox_create_duration_seconds",
                                        "From the request to a running sandbox.",
                                        {"driver"}};
+  // Whether a driver answers its probes, as the router sees it (core/driver_health.h).
+  Family<Gauge, 1> driver_healthy{
+      all_,
+      "atoll_driver_healthy",
+      "1 while a driver answers, 0 while it does not or not again long enough.",
+      {"driver"}};
+  // `outcome` is "ok", "late" for one that did not answer in time, or the error's code.
+  Family<Counter, 2> driver_probes{all_,
+                                   "atoll_driver_probes_total",
+                                   "Drivers that were asked whether they are there.",
+                                   {"driver", "outcome"}};
+  Family<Gauge, 1> driver_circuit_open{
+      all_,
+      "atoll_driver_circuit_open",
+      "1 while a driver is left alone because it failed to create, 0 otherwise.",
+      {"driver"}};
+  // `outcome` is "taken", or "refused" when the budget was used up; `driver` is the one that
+  // failed.
+  Family<Counter, 2> create_failovers{all_,
+                                      "atoll_create_failovers_total",
+                                      "Creates that went on to another driver.",
+                                      {"driver", "outcome"}};
   // `reason` as in an exec's result: exited, signaled, timeout, oom, killed, policy, infra.
   Family<Counter, 2> execs{all_, "atoll_execs_total", "Commands that ended.", {"driver", "reason"}};
   Family<Histogram, 1> exec_duration{
@@ -70,17 +93,60 @@ class Metrics final {
                                       "How long the sandboxes existed that have ended.",
                                       {"driver"}};
   // `queue`: calls (under way in the engine), turns (calls that wait for another on the same
-  // sandbox), cleanup (sandboxes of runs that are over), store (writes under way), export (spans).
+  // sandbox), admission (creates and runs that wait for their turn), cleanup (sandboxes of runs
+  // that are over), store (writes under way), export (spans).
   Family<Gauge, 1> queue_length{
       all_, "atoll_queue_length", "What waits to be done, by queue.", {"queue"}};
+  // `outcome`: at_once, waited, and refused by quota, rate, full (the queue, or no wish to wait),
+  // timeout, left (whoever asked went away), policy.
+  Family<Counter, 1> admissions{all_,
+                                "atoll_admissions_total",
+                                "Creates and runs that asked for a place, by what became of them.",
+                                {"outcome"}};
+  Family<Histogram, 0> queue_wait{
+      all_, "atoll_queue_wait_seconds", "How long creates and runs waited for their turn.", {}};
   Family<Counter, 0> expirations{all_,
                                  "atoll_sandbox_expirations_total",
                                  "Sandboxes that the reaper ended at their TTL or idle limit.",
                                  {}};
+  // `why` is idle or expired, `outcome` "ok" or the error's code.
+  Family<Counter, 2> rests{all_,
+                           "atoll_sandbox_rests_total",
+                           "Sandboxes that were stopped or paused at their TTL or idle limit.",
+                           {"why", "outcome"}};
+  Family<Counter, 2> recoveries{all_,
+                                "atoll_sandbox_recoveries_total",
+                                "Sandboxes that had failed and were made anew.",
+                                {"driver", "outcome"}};
+  // `health` is unresponsive, recovering or failed.
+  Family<Gauge, 1> unhealthy{
+      all_, "atoll_sandboxes_unhealthy", "Sandboxes that are not well now.", {"health"}};
   Family<Counter, 1> swept_orphans{all_,
                                    "atoll_swept_orphans_total",
                                    "Leftovers that no record owned and the sweeper destroyed.",
                                    {"driver"}};
+
+  // `outcome` is "hit" or "miss".
+  Family<Counter, 2> pool_requests{all_,
+                                   "atoll_pool_requests_total",
+                                   "Requests for a sandbox of which a pool has some ready.",
+                                   {"driver", "outcome"}};
+  Family<Histogram, 2> pool_wait{all_,
+                                 "atoll_pool_wait_seconds",
+                                 "From such a request to a running sandbox.",
+                                 {"driver", "outcome"}};
+  // `outcome` is "ok" or the error's code; `driver` is "none" when it was not even chosen.
+  Family<Counter, 2> pool_fills{all_,
+                                "atoll_pool_fills_total",
+                                "Sandboxes that were to be made ahead.",
+                                {"driver", "outcome"}};
+  Family<Histogram, 1> pool_fill_duration{all_,
+                                          "atoll_pool_fill_duration_seconds",
+                                          "How long it took to make a sandbox ahead.",
+                                          {"driver"}};
+  // `state` is "ready" or "filling".
+  Family<Gauge, 1> pool_sandboxes{
+      all_, "atoll_pool_sandboxes", "Sandboxes in pools, which are nobody's yet.", {"state"}};
 
   // `durability` is "boot" (not waiting for the disk) or "disk".
   Family<Counter, 1> store_commits{

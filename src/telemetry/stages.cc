@@ -16,12 +16,20 @@ void StageTimer::mark(std::string_view name) {
   last_ = now;
 }
 
+void StageTimer::fail(std::string_view name, std::string log) {
+  const Micros now = clock_->boot();
+  stages_.push_back({std::string(name), to_ms(now - last_), std::move(log)});
+  scope_.add(name, last_, now);
+  last_ = now;
+}
+
 void StageTimer::add(std::string_view name, Micros duration) {
-  const auto known = std::ranges::find(stages_, name, &Stage::name);
+  const auto known = std::ranges::find_if(
+      stages_, [&](const Stage& stage) { return stage.name == name && !stage.log; });
   if (known != stages_.end()) {
     known->ms += to_ms(duration);
   } else {
-    stages_.push_back({std::string(name), to_ms(duration)});
+    stages_.push_back({std::string(name), to_ms(duration), std::nullopt});
   }
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +22,9 @@ namespace atl::telemetry {
 struct Stage {
   std::string name;
   double ms = 0;
+  std::optional<std::string> log;  // why it failed; absent when it did not
 };
-BOOST_DESCRIBE_STRUCT(Stage, (), (name, ms))
+BOOST_DESCRIBE_STRUCT(Stage, (), (name, ms, log))
 
 // A plain value: copy it, move it, keep it with the request. The clock must outlive it.
 class StageTimer final {
@@ -36,6 +38,8 @@ class StageTimer final {
   // The time since the last mark (or the start) belongs to `name`; a name that is there already
   // gets it added.
   void mark(std::string_view name);
+  // The same for a stage that failed, which stands for itself: `log` says why.
+  void fail(std::string_view name, std::string log);
   // A duration that somebody else measured, such as the launcher.
   void add(std::string_view name, Micros duration);
   // Drops the time since the last mark: waiting that belongs to no stage.

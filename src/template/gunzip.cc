@@ -1,9 +1,10 @@
 #include "template/gunzip.h"
 
-#include <array>
 #include <string>
 
 #include <boost/beast/zlib/inflate_stream.hpp>
+
+#include "base/crc32.h"
 
 namespace atl {
 namespace {
@@ -15,23 +16,6 @@ constexpr size_t kHeader = 10;
 constexpr size_t kTrailer = 8;
 // What a header may have, besides text, which means nothing.
 constexpr uint8_t kHeaderSum = 2, kExtra = 4, kName = 8, kComment = 16, kUnknown = 0xE0;
-
-constexpr std::array<uint32_t, 256> make_crc_table() {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t value = i;
-    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0xEDB88320U : 0);
-    table[i] = value;
-  }
-  return table;
-}
-
-uint32_t add_to_crc(uint32_t crc, std::string_view bytes) {
-  static constexpr auto kTable = make_crc_table();
-  crc = ~crc;
-  for (const char c : bytes) crc = (crc >> 8) ^ kTable[(crc ^ static_cast<uint8_t>(c)) & 0xFF];
-  return ~crc;
-}
 
 uint32_t number_at(std::string_view bytes, size_t at, size_t size) {
   uint32_t value = 0;
@@ -141,7 +125,7 @@ struct Gunzip::State {
     if (failure && !is_end && failure != zlib::error::need_buffers)
       return damaged(failure.message());
     if (!is_end && had_input && used == 0 && out.empty()) return damaged("it makes no sense");
-    crc = add_to_crc(crc, out);
+    crc = crc32_of(out, crc);
     length += static_cast<uint32_t>(out.size());
     if (is_end) enter(Part::trailer);
     // Output that did not fit comes with the next call, which needs no input.

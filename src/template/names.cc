@@ -123,11 +123,12 @@ Result<> TemplateNames::remove(const TemplateReference& reference) {
   return {};
 }
 
-bool TemplateNames::has(std::string_view id) const {
-  return std::ranges::any_of(table_, [&](const auto& entry) {
-    return std::ranges::any_of(entry.second,
-                               [&](const TemplateVersion& version) { return version.id == id; });
-  });
+std::set<std::string> TemplateNames::ids() const {
+  std::set<std::string> ids;
+  for (const auto& [reference, versions] : table_) {
+    for (const auto& version : versions) ids.insert(version.id);
+  }
+  return ids;
 }
 
 }  // namespace atl

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,8 @@ class TemplateNames final {
   // Never empty. Code::not_found tells a name that is near.
   Result<std::vector<TemplateVersion>> get(const TemplateReference& reference) const;
   const Table& all() const { return table_; }
-  // Whether a version of any name has it.
-  bool has(std::string_view id) const;
+  // Those that a version of any name has.
+  std::set<std::string> ids() const;
 
  private:
   Error unknown(const TemplateReference& reference) const;

@@ -66,7 +66,7 @@ TEST_F(TemplateNamesTest, RollBackToTheVersionBefore) {
   ASSERT_TRUE(names.put(python_, "b2", at(2)));
   ASSERT_TRUE(names.roll_back(python_));
   EXPECT_EQ(names.get(python_).value().back().id, "a1");
-  EXPECT_FALSE(names.has("b2"));
+  EXPECT_FALSE(names.ids().contains("b2"));
 
   const auto again = names.roll_back(python_);
   ASSERT_FALSE(again);
@@ -88,7 +88,7 @@ TEST_F(TemplateNamesTest, ForgetTheOldestOfManyVersions) {
   const auto versions = names.get(python_).value();
   EXPECT_EQ(versions.size(), kMostTemplateVersions);
   EXPECT_EQ(versions.front().id, "id1");
-  EXPECT_FALSE(names.has("id0"));
+  EXPECT_FALSE(names.ids().contains("id0"));
 }
 
 TEST_F(TemplateNamesTest, TellANameThatIsNear) {

@@ -299,6 +299,7 @@ Result<OpenTemplate> Templates::open_tree(const TemplateReference& reference) {
   OpenTemplate opened;
   TRY(opened.root, os::open_at(trees_->get(), below, O_PATH | O_DIRECTORY | O_NOFOLLOW));
   opened.path = options_.directory + "/trees/" + below;
+  opened.id = view.id();
   opened.config = view.facts.config;
   opened.hold = holds_[view.id()].lock();
   if (!opened.hold) {
@@ -312,9 +313,10 @@ void Templates::collect() {
   std::erase_if(holds_, [](const auto& hold) { return hold.second.expired(); });
   // What has just been unpacked has no name yet.
   if (!is_used_ || places_.use_count() > 1) return;
+  const auto named = names_.ids();
   for (const auto& id : os::names_in(trees_->get())) {
     const std::string path = options_.directory + "/trees/" + id + "/" + kRoot;
-    if (names_.has(id) || holds_.contains(id) || is_used_(path)) continue;
+    if (named.contains(id) || holds_.contains(id) || is_used_(path)) continue;
     const std::string name = id + "." + random_name(8);
     if (renameat(trees_->get(), id.c_str(), trash_->get(), name.c_str()) != 0) {
       const Error error = os_error("setting a template aside");

@@ -17,9 +17,9 @@
 
 #include "base/delay.h"
 #include "base/fd.h"
+#include "base/workers.h"
 #include "template/names.h"
 #include "template/unpack.h"
-#include "template/workers.h"
 
 namespace atl {
 
@@ -46,6 +46,7 @@ struct TemplateView {
 // A template's tree, for a sandbox. The tree stays as long as `hold` does; afterwards, as long as a
 // sandbox has it.
 struct OpenTemplate {
+  std::string id;  // of its content
   Fd root;
   std::string path;
   ImageConfig config;

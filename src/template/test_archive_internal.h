@@ -10,6 +10,7 @@
 
 #include <boost/beast/zlib/deflate_stream.hpp>
 
+#include "base/crc32.h"
 #include "base/fd.h"
 #include "base/tar.h"
 #include "crypto/hash.h"
@@ -76,12 +77,7 @@ inline std::string to_gzip(std::string_view bytes) {
   boost::system::error_code failure;
   stream.write(parts, zlib::Flush::finish, failure);
   body.resize(parts.total_out);
-  uint32_t crc = ~0U;
-  for (const char c : bytes) {
-    crc ^= static_cast<uint8_t>(c);
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xEDB88320U : 0);
-  }
-  crc = ~crc;
+  const uint32_t crc = crc32_of(bytes);
   std::string out("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
   out += body;
   for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(crc >> shift & 0xFF);

@@ -100,8 +100,21 @@ TEST(Access, DirectoriesOfTheHostAreGivenOnlyOnTheTrustedSocket) {
                           R"({"host_dirs":[{"path":"/tmp/none/such","access":"ro"}]})")["detail"],
               HasSubstr("host_dirs[0].path"));
   EXPECT_EQ(
-      world.local(Method::post, "/v1/sandboxes", R"({"host_dirs":[{"path":"/tmp"}]})")["detail"],
-      "host_dirs[0].access: missing");
+      world.local(Method::post, "/v1/sandboxes", R"({"host_dirs":[{"access":"rw"}]})")["detail"],
+      "host_dirs[0].path: missing");
+}
+
+TEST(Access, ADirectoryOfTheHostIsReadOnlyUnlessItSaysOtherwise) {
+  ApiWorld world;
+  world.host().capabilities.host_dir_ro = true;
+  const auto ask = [&](const char* host_dirs) {
+    return world.local(Method::post, "/v1/sandboxes",
+                       std::string(R"({"host_dirs":)") + host_dirs + "}");
+  };
+
+  EXPECT_EQ(ask(R"([{"path":"/tmp","guest_path":"/data"}])").status, 201);
+  EXPECT_THAT(ask(R"([{"path":"/tmp","guest_path":"/data","access":"rw"}])")["detail"],
+              HasSubstr("no driver can serve this request"));
 }
 
 TEST(Requests, CarryTheirIdsThroughEveryAnswer) {

@@ -99,6 +99,7 @@ ApiWorld::ApiWorld(api::ApiOptions options, const std::function<void(FakeHost&)>
   EngineOptions engine_options;
   engine_options.boot_id = "boot-1";
   engine_options.run_pause = Micros(0);
+  engine_options.admission.quotas.tenants["narrow"] = {.memory_mb = 1'000};
   engine_ = std::make_unique<Engine>(loop_.get_executor(), store_, std::move(drivers), metrics,
                                      clock_, engine_options);
   EXPECT_TRUE(run(engine_->recover()));

@@ -22,8 +22,9 @@ DRIVER = os.environ["FUZZ_DRIVER"]
 SHORT_MS = 300  # what a command may take, and how long an endless stream is read
 STREAMS = {"application/x-ndjson", "application/vnd.atoll.stream", "text/plain"}
 MOST_STREAM_BYTES = 1 << 22
-CHANGES = {"/stop", "/start", "/recreate", "/pause", "/resume", "/snapshot", "/fork", "/resize", "/renew", "/token"}
+CHANGES = {"/stop", "/start", "/recreate", "/pause", "/resume", "/snapshot", "/snapshots", "/fork", "/reset", "/resize", "/renew", "/release", "/token"}
 MOST_SANDBOXES = 40  # that the fuzzer made and that are kept for its next steps
+MOST_POOLS = 5
 
 COMMANDS = ["echo out; echo err >&2", r"printf '\377\376'", "exit 3", "sleep 9", "head -c 100000 /dev/zero", "kill -9 $$",
             "cat", "yes | head -n 5000", "ls -la", "echo kept > note"]
@@ -36,6 +37,7 @@ if os.path.exists(os.environ["FUZZ_TALLY"]):  # of the phases before
         for label, statuses in json.load(tally).items():
             TALLY[label].update(statuses)
 made = collections.deque()
+pools = collections.deque()
 
 
 def call(method, path, body=None, accept="application/json"):
@@ -58,8 +60,11 @@ def ensure_sandbox(name):
         status, box = call("POST", "/v1/sandboxes", {"name": name, "driver": DRIVER, "ttl_s": 3600})
         if status in (200, 201):
             break
-        assert status == 409 and time.monotonic() < deadline, box  # the one that it was is being removed
-        time.sleep(0.01)
+        assert status == 409 and time.monotonic() < deadline, box
+        if "differs in" in box["detail"]:  # the fuzzer has given it another environment, or other resources
+            call("DELETE", f"/v1/sandboxes/{name}")
+        else:  # the one that it was is being removed
+            time.sleep(0.01)
     if box["state"] == "paused":
         call("POST", f"/v1/sandboxes/{name}/resume")
     elif box["state"] == "stopped":
@@ -84,6 +89,14 @@ def ensure_template(name):
     status, told = call("GET", f"/v1/templates/{name}")
     for number in range(2 - (len(told["versions"]) if status == 200 else 0)):
         status, told = call("PUT", f"/v1/templates/{name}", root_archive(f"version {number}"))
+        assert status == 201, told
+    return name
+
+
+def ensure_pool(name):
+    """The pool with this name, small, whatever the fuzzer has done to it."""
+    if call("GET", f"/v1/pools/{name}")[0] != 200:
+        status, told = call("POST", "/v1/pools", {"name": name, "driver": DRIVER, "target": 1})
         assert status == 201, told
     return name
 
@@ -125,6 +138,8 @@ def place(case):
         given["name"] = ensure_template("fuzzed" if case.method == "GET" else "changed")
     if "key" in given:
         given["key"] = call("POST", "/v1/keys", {"role": "viewer"})[1]["id"]
+    if "pool" in given:
+        given["pool"] = ensure_pool("fuzzed" if case.method == "GET" else "changed")
     if "trace" in given:
         given["trace"] = call("GET", "/v1/traces?limit=1")[1]["traces"][0]["trace_id"]
 
@@ -190,8 +205,14 @@ def bound_body(case):
     body, operation = case.body, case.operation.definition.raw["operationId"]
     if operation == "exec":
         bound_exec(case, body)
-    elif operation in ("createSandbox", "explainSandbox"):
+    elif operation in ("createSandbox", "explainSandbox", "plan"):
         bound_sandbox(case, body)
+    elif operation in ("createPool", "changePool") and isinstance(body, dict):
+        if operation == "createPool":
+            bound_sandbox(case, body)
+        for size in ("min", "target", "max"):  # as many as may be have a test of their own (pools_test.cc)
+            if isinstance(body.get(size), int) and body[size] > 2:
+                body[size] = 2
     elif operation in ("run", "runBatch") and isinstance(body, dict):
         bound_sandbox(case, body.setdefault("sandbox", {}) if body.get("sandbox") is None else body["sandbox"])
         bound_code(case, body)
@@ -240,10 +261,14 @@ def before_call(context, case, kwargs):
 @schemathesis.hook
 def after_call(context, case, response):
     TALLY[case.operation.label][str(response.status_code)] += 1
-    if case.operation.label == "POST /v1/sandboxes" and response.status_code == 201:
+    if case.operation.label in ("POST /v1/sandboxes", "POST /v1/pools/{pool}/acquire") and response.status_code == 201:
         made.append(response.json()["id"])
         while len(made) > MOST_SANDBOXES:
             call("DELETE", f"/v1/sandboxes/{made.popleft()}")
+    if case.operation.label == "POST /v1/pools" and response.status_code == 201:
+        pools.append(response.json()["name"])
+        while len(pools) > MOST_POOLS:
+            call("DELETE", f"/v1/pools/{pools.popleft()}")
     with open(os.environ["FUZZ_TALLY"], "w") as file:
         json.dump(TALLY, file)
 

@@ -198,6 +198,39 @@ TEST(Limits, TellWhatOneMayAskFor) {
   EXPECT_EQ(world.local(Method::get, "/v1/limits")["host_dirs"], "32");
 }
 
+TEST(Limits, AQuotaIsToldWithItsUseAndRefusedWithBoth) {
+  ApiWorld world;
+  const auto key = world.make_key("narrow");
+  const auto create = [&](std::string body) {
+    return world.call(Method::post, "/v1/sandboxes", std::move(body), with(key));
+  };
+  ASSERT_EQ(create(R"({"resources":{"memory_mb":600}})").status, 201);
+
+  const auto told = world.bare(Method::get, "/v1/limits", with(key));
+  const auto refused = create(R"({"resources":{"memory_mb":500}})");
+
+  EXPECT_EQ(told["memory_mb"], "1000");
+  EXPECT_EQ(told["memory_mb_now"], "600");
+  EXPECT_EQ(told["cpus"], "null");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(refused["stage"], "admission");
+  EXPECT_EQ(refused["limit"], "memory_mb");
+  EXPECT_EQ(refused["limit_most"], "1000");
+  EXPECT_EQ(refused["limit_used"], "600");
+  EXPECT_EQ(refused["limit_asked"], "500");
+  EXPECT_EQ(refused.header("Retry-After"), refused["retry_after_s"]);
+}
+
+TEST(Limits, OfAnotherTenantAreForAdmins) {
+  ApiWorld world;
+
+  EXPECT_EQ(world.get("/v1/limits?tenant=narrow")["memory_mb"], "1000");
+  const auto refused =
+      world.bare(Method::get, "/v1/limits?tenant=narrow", with(world.make_key("acme")));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_EQ(refused["code"], "permission_denied");
+}
+
 TEST(Rates, AKeyThatAsksTooOftenIsToldWhenToComeBack) {
   ApiWorld world({.requests = {.per_second = 0.25, .burst = 3}});
   const auto busy = world.make_key("acme");

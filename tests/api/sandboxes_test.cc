@@ -29,7 +29,7 @@ TEST_F(SandboxesTest, CreateTellsEverythingThatWasPromised) {
   EXPECT_EQ(answer["driver"], "fake");
   EXPECT_EQ(answer["isolation"], "container");
   EXPECT_EQ(answer["placement"], "host");
-  EXPECT_EQ(answer["profile"], "default");
+  EXPECT_EQ(answer["profile"], "none");
   EXPECT_EQ(answer["user_id"], "u1");
   EXPECT_EQ(answer["created_at"], "2023-11-14T22:13:20.000Z");
   EXPECT_EQ(answer["expires_at"], "2023-11-14T22:14:20.000Z");
@@ -290,6 +290,10 @@ TEST_F(SandboxesTest, NumbersThatMakeNoSenseAreRefusedByName) {
   EXPECT_EQ(world_.post("/v1/sandboxes/" + world_.create() + "/fork", R"({"count":0})").status,
             400);
   EXPECT_EQ(world_.post("/v1/sandboxes/x/fork", R"({"count":65})").status, 400);
+  EXPECT_THAT(world_.post("/v1/sandboxes/x/fork", R"({"count":-1})").body,
+              HasSubstr("between 1 and 64"));
+  refused(R"({"image":""})", "image");
+  refused(R"({"runtime":""})", "runtime");
 }
 
 TEST_F(SandboxesTest, IsolationLevelIsAnAliasOfTheFloor) {

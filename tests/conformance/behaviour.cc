@@ -6,7 +6,8 @@ std::vector<Group> all_groups() {
   return {
       {"lifecycle", lifecycle_behaviours()},
       {"recovery", recovery_behaviours()},
-      {"pause, snapshot, fork, resize", optional_behaviours()},
+      {"pause, resize", optional_behaviours()},
+      {"snapshots, forks, resets", snapshot_behaviours()},
       {"exec", exec_behaviours()},
       {"processes", process_behaviours()},
       {"output", output_behaviours()},

@@ -38,6 +38,7 @@ struct Group {
 std::span<const Behaviour> lifecycle_behaviours();
 std::span<const Behaviour> recovery_behaviours();
 std::span<const Behaviour> optional_behaviours();
+std::span<const Behaviour> snapshot_behaviours();
 std::span<const Behaviour> exec_behaviours();
 std::span<const Behaviour> process_behaviours();
 std::span<const Behaviour> output_behaviours();

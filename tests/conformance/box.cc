@@ -86,6 +86,15 @@ void Box::reattach(Where where) {
   sandbox_ = must(world_.run(world_.driver().attach(id_)), where);
 }
 
+void Box::make_anew(SandboxSpec spec, Where where) {
+  spec.id = id_;
+  if (spec.expires_at.count() == 0) spec.expires_at = system_clock().boot() + kLongestCheck;
+  std::shared_ptr<Sandbox> old = std::move(sandbox_);
+  sandbox_ =
+      must(world_.run(atl::make_anew(world_.driver(), std::move(old), std::move(spec))), where);
+  has_probe_ = false;
+}
+
 Result<ExecResult> Box::try_exec(ExecRequest request, std::string stdin_bytes) {
   return world_.run(exec_collect(guest(), std::move(request), std::move(stdin_bytes), kKeep));
 }

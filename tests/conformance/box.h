@@ -68,6 +68,9 @@ class Box final {
   // The world's client is gone and another one takes the sandbox up.
   void reattach(Where where = Where::current());
 
+  // Its place is a new one's, under the same id.
+  void make_anew(SandboxSpec spec, Where where = Where::current());
+
   // Runs a command to its end, with all of its output.
   Result<ExecResult> try_exec(ExecRequest request, std::string stdin_bytes = {});
   ExecResult exec(std::vector<std::string> argv, Where where = Where::current());

@@ -5,7 +5,8 @@
 //   conformance_test --drivers=native,local               only these
 //   conformance_test --write-readme                       puts the required table into README.md
 //
-// A driver joins by standing in drivers::all(). What it must show is checked in beside it, in
+// A driver joins by standing in drivers::all(); `extension` is the example of examples/extension,
+// which tests/support/extension.py starts. What it must show is checked in beside it, in
 // behaviours.txt.
 #include <gtest/gtest.h>
 
@@ -42,7 +43,7 @@ class Stage final {
 
   // One at a time: another driver's world would show in the census.
   Result<Scene*> scene(const std::string& driver) {
-    if (!scene_.world || scene_.world->driver().name() != driver) {
+    if (!scene_.world || scene_.world->name() != driver) {
       drop();
       TRY(scene_.world, DriverWorld::open(driver));
       scene_.is_under_launcher = scene_.world->is_under_launcher();

@@ -106,6 +106,9 @@ void commands_find_what_every_program_expects(DriverWorld& world) {
   for (const char* name : {"PATH=/", "HOME=/", "PWD=/", "TMPDIR=/", "ATOLL_SANDBOX_ID=sbx"}) {
     EXPECT_THAT(environment, Contains(StartsWith(name)));
   }
+  auto request = sh_request("echo $ATOLL_SANDBOX_ID");
+  request.env["ATOLL_SANDBOX_ID"] = "another";
+  EXPECT_THAT(must(box.try_exec(std::move(request))).out, StartsWith("sbx"));
   EXPECT_EQ(box.sh("cd \"$HOME\" && : > \"$TMPDIR/x\" && : > \"$HOME/x\" && echo fine").out,
             "fine\n");
 }

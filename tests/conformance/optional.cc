@@ -1,7 +1,4 @@
 // What only some drivers can do; the others say so.
-#include <gmock/gmock.h>
-
-#include "base/ids.h"
 #include "tests/conformance/behaviour.h"
 #include "tests/conformance/box.h"
 
@@ -12,8 +9,6 @@ using test::DriverWorld;
 using namespace std::chrono_literals;
 
 bool can_pause(const Subject& subject) { return subject.can.pause != Pause::none; }
-bool can_snapshot(const Subject& subject) { return subject.can.snapshot; }
-bool can_fork(const Subject& subject) { return subject.can.fork; }
 bool can_resize(const Subject& subject) { return subject.can.resize; }
 
 void pause_holds_processes_until_resume(DriverWorld& world) {
@@ -36,43 +31,6 @@ void pause_says_that_it_is_unsupported(DriverWorld& world) {
   EXPECT_EQ(box.exec({"true"}).status.exit_code, 0);
 }
 
-void snapshot_gives_a_name(DriverWorld& world) {
-  Box box(world);
-  box.write("kept", "x");
-
-  EXPECT_NE(must(world.run(box.sandbox().snapshot("first"))), "");
-}
-
-void snapshot_says_that_it_is_unsupported(DriverWorld& world) {
-  Box box(world);
-
-  EXPECT_CODE(Code::unsupported, world.run(box.sandbox().snapshot("first")));
-}
-
-void fork_gives_children_with_the_same_files(DriverWorld& world) {
-  Box box(world);
-  box.write("kept", "of the parent");
-  std::vector<SandboxSpec> children(1);
-  children[0].id = make_sandbox_id();
-
-  auto ids = must(world.run(box.sandbox().fork(std::move(children))));
-
-  ASSERT_EQ(ids.size(), 1U);
-  auto child = must(world.run(world.driver().attach(ids[0])));
-  auto seen = must(world.run(exec_collect(child->guest(), sh_request("cat kept"), {}, 1024)));
-  EXPECT_EQ(seen.out, "of the parent");
-  must(world.run(child->destroy()));
-}
-
-void fork_says_that_it_is_unsupported(DriverWorld& world) {
-  Box box(world);
-  std::vector<SandboxSpec> children(1);
-  children[0].id = make_sandbox_id();
-
-  EXPECT_CODE(Code::unsupported, world.run(box.sandbox().fork(std::move(children))));
-  EXPECT_THAT(must(world.run(world.driver().list())), testing::ElementsAre(box.id()));
-}
-
 void resize_changes_a_running_sandbox(DriverWorld& world) {
   Box box(world);
   auto process = box.start_sh("sleep 1000");
@@ -91,10 +49,6 @@ void resize_says_that_it_is_unsupported(DriverWorld& world) {
 constexpr Behaviour kBehaviours[] = {
     {"pause_holds_processes_until_resume", pause_holds_processes_until_resume, can_pause,
      pause_says_that_it_is_unsupported},
-    {"snapshot_gives_a_name", snapshot_gives_a_name, can_snapshot,
-     snapshot_says_that_it_is_unsupported},
-    {"fork_gives_children_with_the_same_files", fork_gives_children_with_the_same_files, can_fork,
-     fork_says_that_it_is_unsupported},
     {"resize_changes_a_running_sandbox", resize_changes_a_running_sandbox, can_resize,
      resize_says_that_it_is_unsupported},
 };

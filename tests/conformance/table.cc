@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "drivers/registry.h"
 #include "os/file.h"
+#include "tests/support/driver_world.h"
 
 namespace atl::conformance {
 namespace {
@@ -91,6 +92,7 @@ Result<std::set<std::string>> read_required(std::string_view driver) {
 std::vector<std::string> driver_names() {
   std::vector<std::string> names;
   for (const auto& entry : drivers::all()) names.emplace_back(entry.name);
+  names.emplace_back(test::kExtension);
   return names;
 }
 

@@ -253,6 +253,11 @@ class Documents(unittest.TestCase):
         """The sandbox is the administrator's, and the page has just become an agent."""
         self.shell.type(f"export ATOLL_API_KEY={self.daemon.key}")
 
+    def test_the_page_about_profiles(self):
+        written = re.search(r"^```yaml\n(# mine\.yaml\n.*?)^```$", (ROOT / "docs/profiles.md").read_text(), re.S | re.M)
+        pathlib.Path(self.directory, "mine.yaml").write_text(written[1])
+        self.assertGreater(self.type_document("docs/profiles.md"), 10)
+
     def test_the_readme(self):
         pathlib.Path(self.directory, "untrusted.py").write_text("print(1)\n")
         os.chmod(self.directory, 0o755)

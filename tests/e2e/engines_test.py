@@ -68,10 +68,7 @@ class Cases:
         return json.loads(self.engine.ask("GET", f"/v1.41/containers/atoll-{box}/json")[1])
 
     def make_container(self, name, labels):
-        status, text = self.engine.ask("POST", f"/v1.41/containers/create?name={name}", json.dumps(
-            {"Image": self.engine.image, "Entrypoint": ["/bin/sleep"], "Cmd": ["1000"], "Labels": labels,
-             "HostConfig": {"NetworkMode": "none"}}), {"Content-Type": "application/json"})
-        self.assertEqual(status, 201, text)
+        self.engine.make_container(name, labels, starts=False)
         self.addCleanup(self.engine.ask, "DELETE", f"/v1.41/containers/{name}?force=1&v=1")
 
     # Everyday.
@@ -124,6 +121,89 @@ class Cases:
         self.assertEqual(status, 200, text)
         done = self.run_in("stat", "-f", "-c", "%T", "/data", **{f"ATOLL_{self.name.upper()}_IMAGE": image})
         self.assertEqual(done.stdout, "tmpfs\n", done.stderr)
+
+    # A root that can be written to.
+
+    def test_a_persistent_root_holds_what_was_written(self):
+        daemon = self.daemon()
+        box = daemon.create(driver=self.name, persistence="persistent")
+        told = daemon.call("GET", f"/v1/sandboxes/{box}").json
+        self.assertEqual(told["persistence"], "persistent")
+        self.assertFalse(self.inspect(box)["HostConfig"]["ReadonlyRootfs"])
+        seen = daemon.exec(box, "sh", "-c", "echo w > /workspace/w; echo h > ~/h; echo t > /tmp/t; stat -c '%u %a' /workspace /home/user;"
+                           " stat -f -c %T /tmp; echo x 2>/dev/null > /bin/x || echo not mine")["stdout"]
+        self.assertEqual(seen, "1000 755\n1000 755\ntmpfs\nnot mine\n")
+        # In the container's layer, where a commit finds it; what is in memory is not.
+        changed = {one["Path"] for one in json.loads(self.engine.ask("GET", f"/v1.41/containers/atoll-{box}/changes")[1])}
+        self.assertLessEqual({"/workspace/w", "/home/user/h"}, changed)
+        self.assertNotIn("/tmp/t", changed)
+        daemon.kill()
+        self.restart(daemon)
+        self.assertEqual(daemon.exec(box, "cat", "/workspace/w", "/home/user/h")["stdout"], "w\nh\n")
+        self.assertEqual(daemon.call("DELETE", f"/v1/sandboxes/{box}").status, 204)
+        self.no_containers()
+
+    def test_a_disk_limit_is_refused_where_the_storage_has_no_quotas(self):
+        done = self.atoll("run", "--driver", self.name, "--persistent", "--disk", "16m", "--", "true")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("its storage has no quotas", done.stderr)
+        self.no_containers()
+
+    def test_a_command_that_uses_too_much_memory_is_told_so(self):
+        done = self.atoll("run", "--driver", self.name, "--memory", "64m", "--json", "--", "sh", "-c", "exec dd if=/dev/zero of=/dev/null bs=500M count=1")
+        answer = json.loads(done.stdout)
+        self.assertEqual((answer["reason"], answer["exit_code"]), ("oom", 137), done.stdout)
+        # A kill by somebody else is none.
+        done = self.atoll("run", "--driver", self.name, "--json", "--", "sh", "-c", "kill -9 $$")
+        self.assertEqual(json.loads(done.stdout)["reason"], "signaled")
+
+    def test_the_death_of_its_container_ends_a_sandbox_at_once(self):
+        daemon = self.daemon()
+        box = daemon.create(driver=self.name)
+        self.assertEqual(self.engine.ask("POST", f"/v1.41/containers/atoll-{box}/kill")[0], 204)
+        wait_until(lambda: daemon.call("GET", f"/v1/sandboxes/{box}").json.get("state") in ("failed", "stopped", None), "its end is known", 5)
+        self.no_containers()
+
+    # Directories of the host.
+
+    def test_directories_of_the_host_are_shown_below_allowed_roots_alone(self):
+        allowed, other = pathlib.Path(self.place, "allowed"), pathlib.Path(self.place, "other")
+        for directory in (allowed / "deep", other):
+            directory.mkdir(parents=True)
+            directory.chmod(0o777)
+        (allowed / "deep/file").write_text("of the host\n")
+        (allowed / "way-out").symlink_to(other)
+
+        def show(path, access, **more):
+            return self.atoll("run", "--driver", self.name, "-v", f"{path}:/shown:{access}", "--", "sh", "-c",
+                              "cat /shown/file; echo new 2>/dev/null > /shown/new && echo wrote", **more)
+
+        done = show(allowed / "deep", "ro", ATOLL_ENGINE_MOUNT_ROOTS=str(allowed))
+        self.assertEqual(done.stdout, "of the host\n", done.stderr)
+        done = show(allowed / "deep", "rw", ATOLL_ENGINE_MOUNT_ROOTS=str(allowed))
+        self.assertEqual(done.stdout, "of the host\nwrote\n", done.stderr)
+        self.assertEqual((allowed / "deep/new").read_text(), "new\n")
+        for path in (other, allowed / "way-out"):
+            refused = show(path, "ro", ATOLL_ENGINE_MOUNT_ROOTS=str(allowed))
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertIn("may not be shown to containers here", refused.stderr)
+        refused = show(allowed / "deep", "ro")
+        self.assertIn("cannot show a directory of the host", refused.stderr)
+        refused = show(self.engine.root, "ro", ATOLL_ENGINE_MOUNT_ROOTS="/")
+        self.assertIn("the engine's socket is in", refused.stderr)
+        self.no_containers()
+
+    # Runtimes.
+
+    def test_a_runtime_is_no_stronger_than_it_was_seen_to_be(self):
+        done = self.atoll("run", "--driver", self.name, "--runtime", "kata", "--min-isolation", "sentry", "--", "true")
+        self.assertEqual(done.returncode, 125)
+        if self.name == "docker":
+            self.assertIn("docker offers container, sentry was asked", done.stderr)
+            done = self.atoll("run", "--driver", self.name, "--runtime", "kata", "--", "printf", "fine\\n")
+            self.assertEqual(done.stdout, "fine\n", done.stderr)
+        else:
+            self.assertIn("podman has no runtime kata", done.stderr)
 
     # What may go wrong.
 
@@ -204,13 +284,19 @@ class Cases:
         self.assertIn(f"{self.name} is not running: there is no {self.place}/none.sock", done.stderr)
         self.assertIn(f"{self.variable}=unix:///path", done.stderr)
 
-    def test_an_engine_elsewhere_is_refused(self):
-        done = self.run_in("true", **{self.variable: "tcp://127.0.0.1:2375"})
-        self.assertEqual(done.returncode, 125)
-        self.assertIn("must be on this host", done.stderr)
+    def test_an_address_that_will_not_do_is_told(self):
+        """What works over TCP is in engine_relay_test.py."""
+        done = self.run_in("true", **{self.variable: "ssh://elsewhere"})
+        self.assertIn(f"{self.variable} names no engine", done.stderr)
+        done = self.run_in("true", **{self.variable: "tcp://192.0.2.1"})
+        self.assertIn("is another machine, and without TLS", done.stderr)
+        if self.name == "podman":
+            done = self.run_in("true", **{self.variable: "tcp://127.0.0.1:1"})
+            self.assertIn("podman must be on this host, on a Unix socket", done.stderr)
 
     def test_without_its_image_it_says_what_fetches_it(self):
-        done = self.run_in("true", **{f"ATOLL_{self.name.upper()}_IMAGE": "localhost/no-such-image:1"})
+        done = self.atoll("run", "--driver", self.name, "--pull", "never", "--", "true",
+                          **{f"ATOLL_{self.name.upper()}_IMAGE": "localhost/no-such-image:1"})
         self.assertEqual(done.returncode, 125)
         self.assertIn(f"{self.name} has no image localhost/no-such-image:1", done.stderr)
         self.assertIn(f"{self.name} pull localhost/no-such-image:1", done.stderr)
@@ -235,8 +321,26 @@ class Podman(Cases, unittest.TestCase):
     name, variable = "podman", "CONTAINER_HOST"
 
 
+class Quotas(unittest.TestCase):
+    """Storage that can limit the root of a container."""
+
+    def test_a_persistent_root_ends_where_its_limit_is(self):
+        engine = Engine("docker")
+        engine.put_data_on_btrfs()
+        try:
+            engine.start()
+            done = subprocess.run([ATOLL, "run", "--driver", "docker", "--persistent", "--disk", "24m", "--", "sh", "-c",
+                                   "dd if=/dev/zero of=/workspace/x bs=1M count=64; stat -c %s /workspace/x"], capture_output=True, text=True,
+                                  timeout=120, env={**os.environ, **LIBEXEC, "ATOLL_STATE": "/nonexistent/atoll", **engine.environment})
+            self.assertIn("quota exceeded", done.stderr + done.stdout)
+            self.assertLessEqual(int(done.stdout.split()[-1]), 24 << 20)
+        finally:
+            left = engine.stop()
+        self.assertEqual(left, [])
+
+
 def setUpModule():
-    missing = lacking("docker") or lacking("podman")
+    missing = lacking("docker") or lacking("podman") or lacking("btrfs")
     if missing and os.environ.get("ATOLL_MUST_RUN") == "1":
         raise AssertionError(f"ATOLL_MUST_RUN is set, and this host lacks: {missing}")
     if missing:

@@ -48,6 +48,22 @@ class Run(unittest.TestCase):
         self.expect(run("python3", "-c", connect), "True\n")
         self.assertNotIn("eth", run("cat", "/proc/net/dev").stdout)
 
+    def test_a_file_of_the_caller_is_written_and_read_where_the_caller_is(self):
+        with tempfile.TemporaryDirectory(prefix="atoll-gvisor-") as place:
+            def of(script, **more):
+                box = f"'{ATOLL}' run --driver gvisor --"
+                return subprocess.run(["sh", "-c", script.replace("BOX", box)], cwd=place, capture_output=True, text=True, timeout=120,
+                                      **more)
+
+            told = of("(echo start; BOX sh -c 'echo from box; echo a complaint >&2'; echo end) > f 2> g; cat f g")
+            self.expect(told, "start\nfrom box\nend\na complaint\n")
+            told = of("(echo start; BOX echo more; echo end) >> f; tail -n 3 f")
+            self.expect(told, "start\nmore\nend\n")
+            told = of("printf '1\\n2\\n3\\n' > in; (read first; BOX cat; echo after) < in")
+            self.expect(told, "2\n3\nafter\n")
+            told = of("BOX cat < in > out; echo $? >> out; cat out")
+            self.expect(told, "1\n2\n3\n0\n")
+
     def test_a_level_finds_it(self):
         done = subprocess.run([ATOLL, "run", "--min-isolation", "sentry", "--", "uname", "-v"], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -164,6 +180,12 @@ class Served(unittest.TestCase):
 
         wait_until(lambda: self.daemon.call("GET", f"/v1/sandboxes/{self.box}").json["state"] != "running", "its end is told")
         wait_until(lambda: not is_alive(keeper), "what stood around it ends")
+
+    def test_a_paused_one_is_stopped_and_started_again(self):
+        for verb, state in (("pause", "paused"), ("stop", "stopped"), ("start", "running")):
+            answer = self.daemon.call("POST", f"/v1/sandboxes/{self.box}/{verb}", timeout=20)
+            self.assertEqual((answer.status, answer.json["state"]), (200, state), answer)
+        self.assertEqual(self.daemon.exec(self.box, "printf", "works")["stdout"], "works")
 
     def test_a_pause_holds_the_second_kernel(self):
         self.assertEqual(self.daemon.call("POST", f"/v1/sandboxes/{self.box}/pause").status, 200)

@@ -200,7 +200,7 @@ class Metrics(Live):
         self.daemon.call("GET", "/canary-route", headers={"X-Request-Id": "canary-request"})
         self.daemon.call("CANARY", "/v1/sandboxes")
         known = {"method", "route", "status", "driver", "outcome", "reason", "state", "le", "operation", "queue",
-                 "durability"}
+                 "durability", "health", "why"}
         text = self.daemon.call("GET", "/metrics").body.decode()
         self.assertNotIn("canary", text.lower())
         self.assertNotIn(box, text)

@@ -139,6 +139,14 @@ class LauncherService(unittest.TestCase):
         box = self.daemon.create(driver=self.driver)
         self.assertEqual(self.daemon.exec(box, "echo", "new")["stdout"], "new\n")
 
+    def test_sigterm_reaches_the_successor_of_a_launcher_that_was_just_killed(self):
+        self.service.process.send_signal(signal.SIGHUP)
+        self.service.process.terminate()
+        self.assertEqual(self.service.process.wait(timeout=30), 0)
+        wait_until(lambda: not is_alive(self.pid), "the sandbox has ended")
+        self.assertEqual(os.listdir(self.service.run), [])
+        self.service.start()
+
     def test_without_work_it_leaves(self):
         self.daemon.call("DELETE", f"/v1/sandboxes/{self.box}")
         self.daemon.terminate()

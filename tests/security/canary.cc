@@ -27,7 +27,13 @@ long told_number(const char* name, long otherwise) {
 
 bool in_box() { return told("IN_BOX") == "1"; }
 
+bool has_own_kernel() {
+  const auto here = read_all("/proc/version");
+  return in_box() && here && !told("KERNEL").empty() && !here->starts_with(told("KERNEL"));
+}
+
 bool has_own_mounts() {
+  if (has_own_kernel()) return true;
   char here[64] = {};
   return readlink("/proc/self/ns/mnt", here, sizeof here - 1) > 0 && in_box() &&
          !told("MOUNTS").empty() && told("MOUNTS") != here;

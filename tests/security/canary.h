@@ -8,7 +8,8 @@
 //   type:hex, as name_to_handle_at gave it for SECRET_ROOT SHARED                    a directory of
 //   the host in the sandbox (same path): setuid/ setcap/ device OUTSIDE                   a
 //   directory of the host that is not in the sandbox, 0777 VICTIM_…                  see victim.h
-//   LAUNCHER_PID, NEIGHBOUR_PID, NEIGHBOUR_FILE, PTY, HOSTNAME, RELEASE_HELPER, PHASE, LIMIT_…
+//   KERNEL, LAUNCHER_PID, NEIGHBOUR_PID, NEIGHBOUR_FILE, PTY, HOSTNAME, RELEASE_HELPER, PHASE,
+//   LIMIT_…
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,8 @@ std::string told(const char* name);
 // 0 if the host did not say.
 long told_number(const char* name, long otherwise = 0);
 bool in_box();
+// Whether another kernel than the host's answers: KERNEL is how the host's /proc/version begins.
+bool has_own_kernel();
 // Whether mounts here are not the host's, as far as we can tell: what would take the host's own
 // mounts away asks first.
 bool has_own_mounts();

@@ -76,6 +76,17 @@ class Coverage(unittest.TestCase):
             self.assertLessEqual(set(excused), names, path.name)
             self.assertTrue(all(excused.values()), path.name)
 
+    def test_the_page_compares_all_of_them(self):
+        """Each attack is in one group, and each cell of the table in SECURITY.md counts its whole group."""
+        from comparison import BEGIN, DRIVERS, END, GROUPS, PAGE, group_of
+        sizes = {group: sum(group_of(attack) == group for attack in self.attacks) for group in GROUPS}
+        rows = PAGE.read_text().split(BEGIN)[1].split(END)[0].splitlines()[2:]
+        self.assertEqual(len(rows), len(GROUPS) + 1)
+        for row in rows:
+            title, *cells = [part.strip(" *") for part in row.strip("|").split("|")]
+            wanted = sizes.get(title, len(self.attacks))
+            self.assertEqual([sum(map(int, cell.split("/"))) for cell in cells], [wanted] * len(DRIVERS), f"{row}: update_scorecard")
+
 
 if __name__ == "__main__":
     unittest.main()

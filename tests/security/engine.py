@@ -14,7 +14,7 @@ import host as host_side
 from live import Daemon, all_pids, census, wait_until
 
 # Drivers without users of their own: everything runs as who started the daemon.
-WITHOUT_USERS = {"local", "subprocess", "rootless"}
+WITHOUT_USERS = {"local", "subprocess", "rootless", "docker", "podman"}
 # Which limit an attack runs against. Small, so that twice of it hurts nobody.
 LIMITS = {
     "fork_bomb": {"pids": 64},
@@ -90,10 +90,14 @@ class Engine:
 
     popen = {}  # as whom the daemon and `atoll run` are started
 
+    @property
+    def shows_directories(self):
+        return self.driver != "local"  # which sees the host's directories as they are
+
     def __init__(self, host, driver, atoll, libexec, without=(), user=None):
         self.host, self.driver, self.atoll = host, driver, atoll
         self.place = f"atoll-swap-{host.token}"  # what the file API is asked for is in there
-        self.environment = {"ATOLL_LIBEXEC": weakened(host, libexec, without) if without else os.path.abspath(libexec)}
+        self.environment = {"ATOLL_LIBEXEC": weakened(host, libexec, without) if without else os.path.abspath(libexec), **self.more()}
         self.boxes = []
         self.is_whole = driver == "native" and not without  # nothing is left out, so it is as people get it
         self.plays = []  # of each attack that was played again: whether its sandbox had been parked
@@ -103,6 +107,10 @@ class Engine:
             os.chown(self.daemon.directory, user, user)
             self.popen = {"user": user, "group": user, "extra_groups": []}
         self.daemon.start(env=self.environment, **self.popen)
+
+    def more(self):
+        """What the daemon is told beside where its programs are."""
+        return {}
 
     def end(self):
         """Nothing of ours is left. Cgroups of others' sandboxes, which may run beside us, are not ours."""
@@ -121,7 +129,7 @@ class Engine:
     @contextlib.contextmanager
     def sandbox(self, resources=None):
         request = {"driver": self.driver, "ttl_s": 300}
-        if self.driver != "local":  # which sees the host's directories as they are
+        if self.shows_directories:
             request["host_dirs"] = [{"path": self.host.shared, "access": "ro"}]
         if resources:
             request["resources"] = resources
@@ -217,8 +225,11 @@ class Engine:
         finally:
             self.daemon.call("DELETE", f"/v1/sandboxes/{box}")
 
+    def limit(self, attack):
+        return LIMITS.get(attack["name"], {})
+
     def play_limited(self, attack):
-        limit = LIMITS.get(attack["name"], {})
+        limit = self.limit(attack)
         told = {f"LIMIT_{ours}": limit[name] for name, ours in
                 (("pids", "PIDS"), ("memory_mb", "MEMORY_MIB"), ("disk_mb", "DISK_MIB")) if name in limit}
         if "cpu" in limit:
@@ -226,7 +237,10 @@ class Engine:
         if "disk_mb" in limit:
             told["LIMIT_INODES"] = limit["disk_mb"] * 256
         with self.sandbox(limit) as box:
-            return self.exec(box, self.request(attack, **told))
+            return self.run_against_limit(box, attack, told)
+
+    def run_against_limit(self, box, attack, told):
+        return self.exec(box, self.request(attack, **told))
 
     def play_held(self, attack):
         if not self.host.probe(attack["name"]):
@@ -248,19 +262,28 @@ class Engine:
             with self.running(box, attack) as process:
                 if b"holding" not in process.stdout.readline():
                     return Verdict("broken", process.stderr.read().decode()[-300:])
-                if not self.host.survivor_lives():
+                survivor_lives = self.survivor_of(box)
+                if not survivor_lives():
                     return Verdict("broken", "the survivor does not even run")
         # A kill is on its way when the sandbox is gone; the survivor would live for half a minute.
         try:
-            wait_until(lambda: not self.host.survivor_lives(), "it dies", 2)
+            wait_until(lambda: not survivor_lives(), "it dies", 2)
             return Verdict("denied", "nothing lives on")
         except AssertionError:
             pass
         self.host.end_survivor()
         return Verdict("reached", "it lives on")
 
+    def survivor_of(self, box):  # pylint: disable=unused-argument
+        """Tells whether the survivor of a sandbox lives."""
+        return self.host.survivor_lives
+
+    def master_pid(self):
+        """Of the process with power over the sandboxes."""
+        return self.daemon.launcher() or ""
+
     def play_daemon(self, attack):
-        told = {"LAUNCHER_PID": self.daemon.launcher() or ""}
+        told = {"LAUNCHER_PID": self.master_pid()}
         with contextlib.ExitStack() as stack:
             if attack["name"] == "neighbour_files":
                 told.update(self.neighbour(stack))
@@ -283,16 +306,17 @@ class Engine:
         mark = f"neighbour-{self.host.token}"
         self.daemon.start_process(box, "sh", "-c", f"printf {self.host.canary} > neighbour; exec sleep 60 # {mark}")
 
-        def find():
-            for pid in all_pids():
-                with contextlib.suppress(OSError):
-                    if pathlib.Path(f"/proc/{pid}/comm").read_text() == "sleep\n" and \
-                            box.encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes():
-                        return pid
-            return None
-
-        pid = wait_until(find, "the neighbour runs")
+        pid = wait_until(lambda: self.find_in(box), "the neighbour runs")
         return {"NEIGHBOUR_PID": pid, "NEIGHBOUR_FILE": os.readlink(f"/proc/{pid}/cwd") + "/neighbour"}
+
+    def find_in(self, box):
+        """The pid on the host of the sleeper in a sandbox."""
+        for pid in all_pids():
+            with contextlib.suppress(OSError):
+                if pathlib.Path(f"/proc/{pid}/comm").read_text() == "sleep\n" and \
+                        box.encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes():
+                    return pid
+        return None
 
     def play_twice(self, attack):
         with self.sandbox() as box:
@@ -338,7 +362,7 @@ class Engine:
     def on_terminal(self, request):
         """The command line for a request on the caller's own terminal: `atoll run` without a daemon hands it on."""
         flags = ["-i", *(["-u", request["user"]] if "user" in request else [])]
-        if self.driver != "local":
+        if self.shows_directories:
             flags += ["-v", f"{self.host.shared}:ro"]
         for name, value in request["env"].items():
             flags += ["-e", f"{name}={value}"]

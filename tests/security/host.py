@@ -193,6 +193,7 @@ class Host:
             "SECRET_ROOT": self.path("root", "secret"), "SECRET_HANDLE": handle_of(self.path("root", "secret")),
             "SHARED": self.shared, "OUTSIDE": self.path("outside"), "PTY": os.ttyname(self.slave),
             "MOUNTS": os.readlink("/proc/self/ns/mnt"), "HOSTNAME": socket.gethostname(),
+            "KERNEL": " ".join(pathlib.Path("/proc/version").read_text().split()[:3]),
             "RELEASE_HELPER": self.path("helper"), "LEFT_KEY": str(self.left_key()),
         }
         told.update({f"VICTIM_{name}": str(value) for name, value in self.victim_facts.items()})

@@ -25,8 +25,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 
 from bare import Bare  # noqa: E402
+from contained import Contained  # noqa: E402
 from engine import Engine, Verdict  # noqa: E402
 from host import Host  # noqa: E402
+from second_kernel import SecondKernel  # noqa: E402
 
 
 # Whom the daemon runs as, for rootless; and the victim with it.
@@ -38,8 +40,12 @@ def catalogue(libexec):
     return json.loads(subprocess.run([program, "--list"], capture_output=True, check=True).stdout)
 
 
+NOT_APPLICABLE = "not applicable: "
+
+
 def not_covered_by(driver):
-    """Attacks that a driver does not claim to stop, with the reason: not_covered/DRIVER.txt, `name: reason`."""
+    """Attacks that a driver does not claim to stop, with the reason: not_covered/DRIVER.txt, `name: reason`, or
+    `name: not applicable: reason` where a driver has nothing that it could be tried on."""
     path = HERE / "not_covered" / f"{driver}.txt"
     if not path.exists():
         return {}
@@ -66,11 +72,16 @@ class Suite:
     def stops(self, attack):
         return attack["rootless" if self.driver == "rootless" else "stopped_by"]
 
+    def engine_for(self):
+        if self.driver == "bare":
+            return Bare(self.host)
+        kind = {"docker": Contained, "podman": Contained, "gvisor": SecondKernel}.get(self.driver, Engine)
+        return kind(self.host, self.driver, self.atoll, self.libexec, user=self.user)
+
     def play_full(self, attack):
         """On one engine for all, as long as it gives sandboxes: what an attack did to it would show."""
         if self.full is None:
-            self.full = Bare(self.host) if self.driver == "bare" else \
-                Engine(self.host, self.driver, self.atoll, self.libexec, user=self.user)
+            self.full = self.engine_for()
         try:
             verdict = self.full.play(attack)
         except AssertionError as late:
@@ -115,14 +126,25 @@ class Suite:
         row.result = {"denied": "denied", "reached": "REACHED", "not_applicable": "not applicable",
                       "not_covered": "not covered"}.get(outcome, "BROKEN")
         if outcome in ("reached", "not_applicable") and name in self.excused:
-            row.result = "not covered"
+            row.result = "not applicable" if self.excused[name].startswith(NOT_APPLICABLE) else "not covered"
+            row.full.detail = f"{row.full.detail}; {self.excused[name].removeprefix(NOT_APPLICABLE)}"
         elif name in self.excused:
             row.problems.append(f"not_covered/{self.driver}.txt excuses it, but: {row.full}")
         elif outcome not in ("denied", "not_covered"):
             row.problems.append(f"on the whole sandbox: {row.full}")
-        if self.weak_libexec and row.result == "denied":
+        if row.result == "denied" and isinstance(self.full, Contained):
+            self.judge_weak_container(row)
+        elif self.weak_libexec and row.result == "denied":
             self.judge_control(row, layers_alone)
         return row
+
+    def judge_weak_container(self, row):
+        """The same attack in a container of the same engine and image that has everything: it must reach its canary."""
+        if not self.full.has_control(row.attack):  # sharp_test shows that it is sharp, on the host itself
+            return
+        row.control = self.full.play_weak(row.attack)
+        if row.control.outcome != "reached":
+            row.problems.append(f"control in a container without walls: {row.control}")
 
     def judge_control(self, row, layers_alone):
         stops = self.stops(row.attack)

@@ -54,6 +54,17 @@ def namespaces_of(pids):
     return found
 
 
+def networks_held_by(pid):
+    """Network namespaces that it holds open, one for each descriptor."""
+    found = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            target = os.readlink(f"/proc/{pid}/fd/{name}")
+            if target.startswith("net:["):
+                found.append(target)
+    return found
+
+
 def locks_of(pids):
     """How many ranges of ids are locked by these processes, or by what they have started."""
     ranges = {entry.inode() for entry in os.scandir(IDS)} if os.path.isdir(IDS) else set()

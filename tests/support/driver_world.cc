@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "drivers/extension/extension_driver.h"
 #include "drivers/registry.h"
 #include "os/file.h"
 #include "tests/support/host_census.h"
@@ -29,11 +30,13 @@ Result<std::unique_ptr<DriverWorld>> DriverWorld::open(std::string_view name) {
   std::unique_ptr<DriverWorld> world(new DriverWorld(std::string(name)));
   TRY_OK(world->connect());
   TRY(world->can_, world->run(world->driver_->probe()));
+  // As the first snapshot, or the first sandbox, would leave them.
+  TRY_OK(os::make_directory(AT_FDCWD, world->root_ / "engines", 0700));
   if (getenv(kTestEngine) != nullptr) {
-    // As the first sandbox would leave them.
-    TRY_OK(os::make_directory(AT_FDCWD, world->root_ / "engines", 0700));
     TRY_OK(os::make_directory(AT_FDCWD, world->root_ / "engines/" + world->name_, 0700));
   }
+  // By which an extension knows us.
+  if (world->name_ == kExtension) TRY_OK(world->run(world->driver_->list()));
   if (world->can_.needs_root_dir) {
     TRY_OK(os::make_directory(AT_FDCWD, world->root_tree(), 0755));
     TRY_OK(make_root_tree(world->root_tree()));
@@ -56,14 +59,29 @@ Task<std::unique_ptr<Sandbox>> DriverWorld::create(SandboxSpec spec) {
 Result<> DriverWorld::connect() {
   native::KeptLauncher options{run_directory(), libexec_directory(), getuid(), getgid()};
   TRY(launcher_, native::LauncherClient::kept(loop_.get_executor(), std::move(options)));
+  TRY(driver_, make_driver());
+  driver_->set_listener(this);
+  return {};
+}
+
+Result<std::unique_ptr<Driver>> DriverWorld::make_driver() {
+  const std::string agent = libexec_directory() + "/atoll-agent";
+  if (name_ == kExtension) {
+    const char* const state = getenv(kTestExtension);
+    if (state == nullptr) return Error(Code::unavailable, "tests/support/extension.py starts it");
+    auto read = extension::read_grants(state, drivers::reserved_names());
+    if (read.grants.empty()) return Error(Code::unavailable, "no extension was added");
+    return extension::make_extension_driver(loop_.get_executor(),
+                                            {.grant = std::move(read.grants.front()),
+                                             .identity = root_ / "engines/identity",
+                                             .agent = agent});
+  }
   const auto entries = drivers::all();
   const auto entry = std::ranges::find(entries, name_, &drivers::Entry::name);
   if (entry == entries.end()) return Error(Code::not_found, "no driver " + name_);
   drivers::Context context{loop_.get_executor(), launcher_.get()};
-  context.engines = {.directory = root_ / "engines", .agent = libexec_directory() + "/atoll-agent"};
-  driver_ = entry->make(context);
-  driver_->set_listener(this);
-  return {};
+  context.engines = {.directory = root_ / "engines", .agent = agent};
+  return entry->make(context);
 }
 
 void DriverWorld::disconnect() {
@@ -82,6 +100,12 @@ Result<> DriverWorld::restart() {
 
 // What a case that failed has left in an engine; the launcher ends its own.
 void DriverWorld::empty_engine() {
+  auto kept = run(driver_->list_snapshots());
+  for (const auto& id : kept ? *kept : std::vector<std::string>()) {
+    const auto dropped = run(driver_->drop_snapshot(id));
+    std::fprintf(stderr, "left behind: snapshot %s%s\n", id.c_str(),
+                 dropped ? "" : ", still there");
+  }
   auto left = run(driver_->list());
   for (const auto& id : left ? *left : std::vector<std::string>()) {
     if (auto destroyed = run(driver_->destroy_orphan(id)); !destroyed)

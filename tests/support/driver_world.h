@@ -20,12 +20,19 @@
 
 namespace atl::test {
 
+// The example of examples/extension, which tests/support/extension.py starts and adds in the state
+// directory that kTestExtension names.
+constexpr const char* kExtension = "extension";
+constexpr const char* kTestExtension = "ATOLL_TEST_EXTENSION";
+
 class DriverWorld final : public DriverListener {
  public:
-  // `name` as in drivers::all(). Code::unavailable when this host lacks what the driver needs.
+  // `name` as in drivers::all(), or kExtension. Code::unavailable when this host lacks what the
+  // driver needs.
   static Result<std::unique_ptr<DriverWorld>> open(std::string_view name);
   ~DriverWorld() override;
 
+  const std::string& name() const { return name_; }
   Driver& driver() { return *driver_; }
   // A driver that needs a root file system gets one unless the spec has its own.
   Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec);
@@ -76,10 +83,13 @@ class DriverWorld final : public DriverListener {
   explicit DriverWorld(std::string name) : name_(std::move(name)) {}
 
   Result<> connect();
+  Result<std::unique_ptr<Driver>> make_driver();
   void disconnect();
   void empty_engine();
   void run_until(const std::function<bool()>& ended, Millis most);
-  void on_ended(std::string id, EndedBy why) override { ended_.push_back({std::move(id), why}); }
+  void on_ended(const Driver&, std::string id, EndedBy why) override {
+    ended_.push_back({std::move(id), why});
+  }
 
   const std::string name_;
   TempDirectory root_;

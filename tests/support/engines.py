@@ -1,6 +1,7 @@
 """A real container engine for a test, by itself: own directories, own network namespace, one small image, and nothing left.
 
     engines.py docker|podman PROGRAM ARGS…     runs a program with the engine and fails if the engine leaves anything
+    engines.py docker-tls PROGRAM ARGS…        the same with an engine that is reached over TCP and TLS, like one elsewhere
 
 The program finds the engine by DOCKER_HOST or CONTAINER_HOST and its image by ATOLL_DOCKER_IMAGE or ATOLL_PODMAN_IMAGE.
 """
@@ -17,35 +18,46 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import urllib.parse
 
 from live import UnixConnection, wait_until
 
 IMAGE = "atoll-test:latest"
 # As podman calls what was imported without a registry's name.
 PODMAN_IMAGE = "localhost/atoll-test:latest"
+BRIDGE_ADDRESS = "192.0.2.1"  # of a network namespace of the engine's own
+TLS_PORT = 2376  # in a network namespace of the engine's own
 PROGRAMS = """sh bash cat chmod cp cut date dd env false find grep head id kill ln ls mkdir mkfifo mv nproc od printf ps pwd readlink rm
     sed seq setsid sha256sum sleep sort stat stty tail test timeout touch tr true truncate tty uname wc yes""".split()
 
 
-def image_tar():
-    """A root file system of this host's programs and their libraries."""
+def image_tar(more=None):
+    """A root file system of this host's programs and their libraries; `more` may add to it."""
     held = io.BytesIO()
-    with tarfile.open(fileobj=held, mode="w") as tar:
+    with tarfile.open(fileobj=held, mode="w", format=tarfile.PAX_FORMAT) as tar:
         seen = set()
+
+        def make_directory(path):
+            if path in seen or path == "/":
+                return
+            seen.add(path)
+            make_directory(os.path.dirname(path))
+            info = tarfile.TarInfo(path.lstrip("/"))
+            info.type, info.mode = tarfile.DIRTYPE, 0o755
+            tar.addfile(info)
 
         def add(source, target):
             if target in seen:
                 return
             seen.add(target)
+            make_directory(os.path.dirname(target))
             info = tarfile.TarInfo(target.lstrip("/"))
             data = pathlib.Path(os.path.realpath(source)).read_bytes()
             info.size, info.mode = len(data), 0o755
             tar.addfile(info, io.BytesIO(data))
 
         for directory in ("bin", "dev", "etc", "proc", "sys", "tmp", "usr", "usr/bin", "var", "home"):
-            info = tarfile.TarInfo(directory)
-            info.type, info.mode = tarfile.DIRTYPE, 0o755
-            tar.addfile(info)
+            make_directory(f"/{directory}")
         for name in PROGRAMS:
             program = shutil.which(name, path="/bin:/usr/bin")
             add(program, f"/bin/{name}")
@@ -60,14 +72,42 @@ def image_tar():
             info = tarfile.TarInfo(f"etc/{name}")
             info.size, info.mode = len(text), 0o644
             tar.addfile(info, io.BytesIO(text.encode()))
+        if more:
+            more(tar)
     return held.getvalue()
+
+
+def make_certificate(place, name, subject):
+    """Signed by ca, which signs itself."""
+    signed = [] if name in ("ca", "stranger") else ["-CA", f"{place}/ca.pem", "-CAkey", f"{place}/ca.key"]
+    constraint = "critical,CA:TRUE" if not signed else "CA:FALSE"
+    alternative = ["-addext", "subjectAltName=IP:127.0.0.1"] if name == "server" else []
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                    f"/CN={subject}", "-keyout", f"{place}/{name}.key", "-out", f"{place}/{name}.pem", "-addext",
+                    f"basicConstraints={constraint}", *alternative, *signed], check=True, capture_output=True)
+
+
+def make_certificates(place):
+    """An authority's, the engine's, and folders for DOCKER_CERT_PATH: a client's, one that trusts another authority, one that another
+    has signed, and one without a key."""
+    os.mkdir(place)
+    for key, subject in (("ca", "authority"), ("server", "127.0.0.1"), ("client", "client"), ("stranger", "stranger")):
+        make_certificate(place, key, subject)
+    for folder, authority, key in (("client", "ca", "client"), ("distrusts", "stranger", "client"), ("unknown", "ca", "stranger"),
+                                   ("none", "ca", None)):
+        os.mkdir(f"{place}/{folder}")
+        shutil.copy(f"{place}/{authority}.pem", f"{place}/{folder}/ca.pem")
+        if key:
+            shutil.copy(f"{place}/{key}.pem", f"{place}/{folder}/cert.pem")
+            shutil.copy(f"{place}/{key}.key", f"{place}/{folder}/key.pem")
 
 
 class Engine:
     """Started by start(), and stopped by stop(), which says what was left."""
 
-    def __init__(self, name):
-        self.name = name
+    def __init__(self, name, disk_mb=0, runsc=False, is_remote=False, has_bridge=False):
+        self.name, self.disk_mb = name, disk_mb  # 0: as much as there is
+        self.runsc, self.is_remote, self.has_bridge = runsc, is_remote, has_bridge
         self.root = tempfile.mkdtemp(prefix=f"atoll-{name}-")
         self.socket = f"{self.root}/engine.sock"
         self.log_path = f"{self.root}/engine.log"
@@ -78,15 +118,57 @@ class Engine:
     @property
     def environment(self):
         variable = "DOCKER_HOST" if self.name == "docker" else "CONTAINER_HOST"
-        return {variable: f"unix://{self.socket}", f"ATOLL_{self.name.upper()}_IMAGE": self.image, "ATOLL_TEST_ENGINE": self.root}
+        where = {variable: f"unix://{self.socket}"}
+        if self.is_remote:
+            where = {variable: f"tcp://127.0.0.1:{TLS_PORT}", "DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": f"{self.root}/tls/client"}
+        return {**where, f"ATOLL_{self.name.upper()}_IMAGE": self.image, "ATOLL_TEST_ENGINE": self.root}
+
+    @property
+    def inside(self):
+        """Before a command: in the engine's network namespace, where its TCP port is."""
+        return ["nsenter", f"--net=/proc/{self.process.pid}/ns/net"] if self.is_remote else []
+
+    def put_data_on_btrfs(self):
+        """Before it starts: its storage can limit the size of a container then."""
+        image, data = f"{self.root}/btrfs.img", f"{self.root}/data"
+        with open(image, "wb") as file:
+            file.truncate(512 << 20)
+        subprocess.run(["mkfs.btrfs", "-q", image], check=True)
+        os.mkdir(data)
+        subprocess.run(["mount", "-t", "btrfs", "-o", "loop", image, data], check=True)
 
     def command(self):
         if self.name == "docker":
             return ["dockerd", "--data-root", f"{self.root}/data", "--exec-root", f"{self.root}/exec", "--pidfile", f"{self.root}/pid",
-                    "--host", f"unix://{self.socket}", "--bridge=none", "--iptables=false", "--ip-forward=false", "--ip-masq=false",
-                    "--config-file", f"{self.root}/none.json"]
+                    "--host", f"unix://{self.socket}", *self.bridge_words(), "--iptables=false", "--ip-forward=false", "--ip-masq=false",
+                    # One that promises more than it is.
+                    "--add-runtime", "kata=runc", "--config-file", f"{self.root}/none.json",
+                    # By its own name: engines of others make theirs beside it.
+                    "--cgroup-parent", f"/{os.path.basename(self.root)}", *self.runsc_words(), *self.tls_words()]
         return ["podman", "--root", f"{self.root}/data", "--runroot", f"{self.root}/exec", "--tmpdir", f"{self.root}/tmp",
                 "system", "service", "--time", "0", f"unix://{self.socket}"]
+
+    def bridge_words(self):
+        """An address that is nobody's, in a network namespace of its own."""
+        return ["--bip", f"{BRIDGE_ADDRESS}/24", "--userland-proxy=false", "--ip6tables=false"] if self.has_bridge else ["--bridge=none"]
+
+    def runsc_words(self):
+        if not self.runsc:
+            return []
+        # In a network namespace without a network gVisor's own stack does not start.
+        program = pathlib.Path(f"{self.root}/runsc")
+        program.write_text('#!/bin/sh\nexec /usr/bin/runsc --network=none "$@"\n')
+        program.chmod(0o755)
+        return ["--add-runtime", f"runsc={program}"]
+
+    def tls_words(self):
+        if not self.is_remote:
+            return []
+        place = f"{self.root}/tls"
+        if not os.path.exists(place):
+            make_certificates(place)
+        return ["--tlsverify", "--tlscacert", f"{place}/ca.pem", "--tlscert", f"{place}/server.pem", "--tlskey", f"{place}/server.key",
+                "--host", f"tcp://127.0.0.1:{TLS_PORT}"]
 
     def start(self):
         pathlib.Path(f"{self.root}/none.json").write_text("{}")
@@ -94,11 +176,19 @@ class Engine:
         pathlib.Path(f"{self.root}/containers.conf").write_text(
             '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]\n'
             '[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\nruntime = "runc"\n')
-        environment = dict(os.environ, CONTAINERS_CONF=f"{self.root}/containers.conf")
+        if self.disk_mb and f"{self.root}/data" not in self.mounts():
+            os.mkdir(f"{self.root}/data")
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.disk_mb}m", "atoll-small-disk", f"{self.root}/data"], check=True)
+        # Registries of tests/support/registry.py have no certificate; docker trusts its loopback by itself.
+        pathlib.Path(f"{self.root}/registries.conf").write_text(
+            "".join(f'[[registry]]\nlocation = "127.0.0.1:{port}"\ninsecure = true\n' for port in (5000, 5001, 5009, 5010)))
+        environment = dict(os.environ, CONTAINERS_CONF=f"{self.root}/containers.conf",
+                           CONTAINERS_REGISTRIES_CONF=f"{self.root}/registries.conf")
         # A network namespace of its own, which goes with its processes.
         with open(self.log_path, "ab") as log:
-            self.process = subprocess.Popen(["unshare", "--net", *self.command()], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            env=environment, start_new_session=True)
+            self.process = subprocess.Popen(["unshare", "--net", *self.with_loopback(self.command())], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            # Where podman's monitors note who was out of memory.
+                                            cwd=self.root, env=environment, start_new_session=True)
         try:
             wait_until(self.is_ready, f"{self.name} answers", 60)
             if not self.has_image():
@@ -108,6 +198,10 @@ class Engine:
             self.stop()
             raise
         return self
+
+    def with_loopback(self, command):
+        """A new network namespace has one, which is down."""
+        return ["sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command] if self.is_remote else command
 
     def log(self):
         return pathlib.Path(self.log_path).read_text(errors="replace")
@@ -132,15 +226,42 @@ class Engine:
     def has_image(self):
         return self.ask("GET", f"/v1.41/images/{self.image}/json")[0] == 200
 
-    def import_image(self):
-        repository, tag = self.image.rsplit(":", 1)
-        status, text = self.ask("POST", f"/v1.41/images/create?fromSrc=-&repo={repository}&tag={tag}", image_tar(),
+    def import_image(self, image=None, more=None):
+        repository, tag = (image or self.image).rsplit(":", 1)
+        status, text = self.ask("POST", f"/v1.41/images/create?fromSrc=-&repo={repository}&tag={tag}", image_tar(more),
                                 {"Content-Type": "application/x-tar"})
         if status != 200 or b"error" in text:
             raise AssertionError(f"importing the image: {status} {text!r}")
 
     def containers(self):
         return json.loads(self.ask("GET", "/v1.41/containers/json?all=1")[1])
+
+    def snapshot_images(self):
+        filters = urllib.parse.quote(json.dumps({"label": ["atoll.snapshot"]}))
+        return json.loads(self.ask("GET", f"/v1.41/images/json?filters={filters}")[1])
+
+    @contextlib.contextmanager
+    def full_disk(self):
+        """Not a byte is left on its disk, which must be a small one."""
+        ballast = pathlib.Path(f"{self.root}/data/ballast")
+        with open(ballast, "wb", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(bytes(1 << 16)):
+                pass
+        try:
+            yield
+        finally:
+            ballast.unlink()
+
+    def make_container(self, name, labels=None, starts=True):
+        """One of somebody else's; its id."""
+        status, text = self.ask("POST", f"/v1.41/containers/create?name={name}", json.dumps(
+            {"Image": self.image, "Entrypoint": ["/bin/sleep"], "Cmd": ["1000"], "Labels": labels or {},
+             "HostConfig": {"NetworkMode": "none"}}), {"Content-Type": "application/json"})
+        if status != 201:
+            raise AssertionError(f"making a container: {status} {text!r}")
+        if starts:
+            self.ask("POST", f"/v1.41/containers/{name}/start")
+        return json.loads(text)["Id"]
 
     def kill(self):
         """As if it had crashed: containers stay, nobody answers."""
@@ -155,6 +276,7 @@ class Engine:
         if self.process and self.process.poll() is None:
             try:
                 left += [f"container {one['Names']} {one['State']}" for one in self.containers()]
+                left += [f"image {one['RepoTags']}" for one in self.snapshot_images()]
                 for one in self.containers():
                     self.ask("DELETE", f"/v1.41/containers/{one['Id']}?force=1&v=1")
             except (OSError, http.client.HTTPException) as trouble:
@@ -174,7 +296,8 @@ class Engine:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         for mount in self.mounts():
-            if mount != f"{self.root}/data" and not mount.endswith(("/data/overlay", "/data/overlay2")):
+            # The last is for containers in the engine's own network, and stays with the engine.
+            if mount != f"{self.root}/data" and not mount.endswith(("/data/overlay", "/data/overlay2", "/netns/default")):
                 left.append(f"mount {mount}")
             subprocess.run(["umount", "--lazy", mount], capture_output=True)
         # The engine makes one above those of its containers, and leaves it.
@@ -206,9 +329,8 @@ class Engine:
 
     def cgroups(self):
         """What an engine of this kind has made, empty or not."""
-        tops = [*pathlib.Path("/sys/fs/cgroup").glob("*/docker"), *pathlib.Path("/sys/fs/cgroup").glob("*/libpod_parent"),
-                *pathlib.Path("/sys/fs/cgroup").glob("docker"), *pathlib.Path("/sys/fs/cgroup").glob("libpod_parent")]
-        mine = [top for top in tops if top.name == ("docker" if self.name == "docker" else "libpod_parent")]
+        top = os.path.basename(self.root) if self.name == "docker" else "libpod_parent"
+        mine = [*pathlib.Path("/sys/fs/cgroup").glob(f"*/{top}"), *pathlib.Path("/sys/fs/cgroup").glob(top)]
         return {str(path) for top in mine for path in [top, *top.glob("*/")] if path.is_dir()}
 
     def mounts(self):
@@ -219,22 +341,24 @@ class Engine:
 
 def lacking(name):
     """What this host lacks for such an engine; "" = nothing."""
-    programs = {"docker": ("dockerd", "containerd", "runc"), "podman": ("podman", "conmon", "runc")}[name]
+    programs = {"docker": ("dockerd", "containerd", "runc"), "podman": ("podman", "conmon", "runc"), "btrfs": ("mkfs.btrfs",),
+                "runsc": ("runsc",), "tls": ("openssl", "nsenter", "ip"),
+                "registry": ("docker-registry", "htpasswd", "nsenter", "ip", "busybox")}[name]
     missing = [program for program in (*programs, "unshare") if not shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin")]
     return ", ".join(missing + ([] if os.geteuid() == 0 else ["root"]))
 
 
 def main():
-    name = sys.argv[1]
-    if missing := lacking(name):
+    name, is_remote = sys.argv[1].removesuffix("-tls"), sys.argv[1].endswith("-tls")
+    if missing := lacking(name) or (lacking("tls") if is_remote else ""):
         # The program finds none, not even somebody's own, and says so in its own way.
         print(f"there is no {name} here, for lack of {missing}", file=sys.stderr)
         variable = "DOCKER_HOST" if name == "docker" else "CONTAINER_HOST"
         return subprocess.run(sys.argv[2:], env={**os.environ, variable: "unix:///nonexistent/engine.sock"}).returncode
-    engine = Engine(name).start()
+    engine = Engine(name, is_remote=is_remote).start()
     code = 1
     try:
-        code = subprocess.run(sys.argv[2:], env=dict(os.environ, **engine.environment)).returncode
+        code = subprocess.run([*engine.inside, *sys.argv[2:]], env=dict(os.environ, **engine.environment)).returncode
     finally:
         left = engine.stop()
         for line in left:

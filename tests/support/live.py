@@ -59,11 +59,12 @@ class Answer:
 
 
 class Daemon:
-    def __init__(self, atoll=ATOLL, state=None, arguments=()):
+    def __init__(self, atoll=ATOLL, state=None, arguments=(), before=()):
         self.directory = tempfile.mkdtemp(prefix="atoll-live-")
         os.chmod(self.directory, 0o711)
         self.state = state or os.path.join(self.directory, "state")
         self.atoll, self.arguments, self.process = atoll, list(arguments), None
+        self.before = list(before)  # what executes it
         self.made = set()  # ids of sandboxes
         self.log_path = os.path.join(self.directory, "daemon.log")
 
@@ -74,7 +75,7 @@ class Daemon:
             environment = {k: v for k, v in os.environ.items() if not k.startswith("ATOLL_")}
             environment.update(popen.pop("env", {}))
             self.process = subprocess.Popen(
-                [self.atoll, "serve", "--listen", "127.0.0.1:0", "--state", self.state, *self.arguments],
+                [*self.before, self.atoll, "serve", "--listen", "127.0.0.1:0", "--state", self.state, *self.arguments],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, **popen)
         wait_until(self.is_ready, f"the daemon is ready; its log:\n{self.log()}")
         return self

@@ -143,6 +143,10 @@ atl::Result<Object> to_wire(const Settings& settings) {
   }
   if (settings.ttl.count() != 0) body["ttl_s"] = settings.ttl.count();
   if (settings.idle.count() != 0) body["idle_s"] = settings.idle.count();
+  TRY_OK(add_text(body, "on_expire", settings.on_expire));
+  TRY_OK(add_text(body, "on_idle", settings.on_idle));
+  if (settings.keep.count() != 0) body["keep_s"] = settings.keep.count();
+  TRY_OK(add_text(body, "on_failure", settings.on_failure));
   return body;
 }
 

@@ -46,6 +46,15 @@ export type Isolation = "none" | "process" | "container" | "sentry" | "vm";
 /** Empty, or an empty object. */
 export type Nothing = Record<string, unknown>;
 
+/**
+ * What becomes of a sandbox whose time is up or that nobody uses. `kill`: nothing of it is left.
+ * `stop`: its processes end, its files stay. `pause`: its processes stand still.
+ */
+export type OnEnd = "kill" | "stop" | "pause";
+
+/** What becomes of a sandbox that dies or does not answer. */
+export type OnFailure = "fail" | "recreate";
+
 /** On this host, on machines of the operator's, or at somebody else's. */
 export type Placement = "host" | "own" | "third_party";
 
@@ -55,6 +64,18 @@ export type Placement = "host" | "own" | "third_party";
  * that it made.
  */
 export type Role = "admin" | "member" | "viewer" | "agent";
+
+/**
+ * Who shares the sandbox of a session: nobody, all sessions of an agent, of a workspace, or of the
+ * tenant.
+ */
+export type SessionScope = "session" | "agent" | "workspace" | "shared";
+
+/** Files, or processes and their memory, too. */
+export type SnapshotKind = "disk" | "memory";
+
+/** `lost`: the driver does not have it any more, because somebody has removed it there. */
+export type SnapshotState = "making" | "ready" | "lost" | "dropping";
 
 /** Of a sandbox. */
 export type State =
@@ -66,6 +87,9 @@ export type State =
   | "stopped"
   | "destroyed"
   | "failed";
+
+/** In which order drivers are asked that would all do; never whether one does. */
+export type Strategy = "priority" | "fastest" | "cheapest" | "round_robin" | "weighted";
 
 /** What it was made from. */
 export type TemplateKind = "docker" | "oci" | "rootfs";
@@ -79,6 +103,12 @@ export type CreateSandboxAnswer = Sandbox;
 
 export type ExplainSandboxBody = CreateSandbox;
 
+export type PlanBody = CreateSandbox;
+
+export type PlanAnswer = Plan;
+
+export type GetProfileAnswer = Profile;
+
 export type GetSandboxAnswer = Sandbox;
 
 export type PatchSandboxBody = PatchSandbox;
@@ -89,6 +119,8 @@ export type StopSandboxBody = Nothing;
 
 export type StopSandboxAnswer = Sandbox;
 
+export type SandboxStartAnswer = StartRecord;
+
 export type StartSandboxBody = Nothing;
 
 export type StartSandboxAnswer = Sandbox;
@@ -96,6 +128,12 @@ export type StartSandboxAnswer = Sandbox;
 export type RecreateSandboxBody = Nothing;
 
 export type RecreateSandboxAnswer = Sandbox;
+
+export type ResetSandboxBody = Reset;
+
+export type ResetSandboxAnswer = Sandbox;
+
+export type ReleaseSandboxBody = Release;
 
 export type RenewSandboxBody = Renew;
 
@@ -109,7 +147,11 @@ export type ResumeSandboxBody = Nothing;
 
 export type ResumeSandboxAnswer = Sandbox;
 
-export type SnapshotSandboxBody = Snapshot;
+export type SnapshotSandboxBody = CreateSnapshot;
+
+export type CreateSnapshotBody = CreateSnapshot;
+
+export type CreateSnapshotAnswer = Snapshot;
 
 export type ForkSandboxBody = Fork;
 
@@ -147,6 +189,36 @@ export type SignalProcessBody = Signal;
 
 export type MakeTokenBody = MakeToken;
 
+export type GetSnapshotAnswer = Snapshot;
+
+export type CreatePoolBody = CreatePool;
+
+export type CreatePoolAnswer = Pool;
+
+export type GetPoolAnswer = Pool;
+
+export type ChangePoolBody = ChangePool;
+
+export type ChangePoolAnswer = Pool;
+
+export type DrainPoolBody = Nothing;
+
+export type DrainPoolAnswer = Pool;
+
+export type AcquireSandboxBody = Acquire;
+
+export type AcquireSandboxAnswer = Sandbox;
+
+export type OpenSessionBody = OpenSession;
+
+export type OpenSessionAnswer = Session;
+
+export type GetSessionAnswer = Session;
+
+export type RenewSessionBody = RenewSession;
+
+export type RenewSessionAnswer = Session;
+
 export type GetTemplateAnswer = Template;
 
 export type PutTemplateAnswer = Template;
@@ -160,6 +232,18 @@ export type LimitsAnswer = Limits;
 export type GetTraceAnswer = Trace;
 
 export type ShutDownBody = Shutdown;
+
+export interface Acquire {
+  /** Unique within the tenant while it lives. */
+  name?: string;
+  /** Whose it is in the caller's own books. */
+  user_id?: string;
+  /** When it ends by itself. Absent: as a request without one. */
+  ttl_s?: number;
+  /** It also ends when nobody has used it for so long. */
+  idle_s?: number;
+  labels?: Record<string, string>;
+}
 
 export interface BatchCounts {
   succeeded: number;
@@ -199,6 +283,19 @@ export interface BatchRun {
   problem?: Problem;
 }
 
+export interface ChangePool {
+  /** So many are ready, however quiet it is. */
+  min?: number;
+  /** So many while the pool is in use. Absent: `min`, or 1. */
+  target?: number;
+  /** So many when more is asked for. Absent: `target`. */
+  max?: number;
+  /** What was not needed for so long is given back. */
+  idle_s?: number;
+  /** What waited for so long is replaced. */
+  max_age_s?: number;
+}
+
 export interface CreateKey {
   /** Absent: one's own. */
   tenant?: string;
@@ -209,9 +306,51 @@ export interface CreateKey {
   ttl_s?: number;
 }
 
+export interface CreatePool {
+  name: string;
+  /** `NAME[@VERSION]`, which says what is not said here. */
+  profile?: string;
+  /** Absent: the one that a request without one would get. */
+  driver?: string;
+  image?: string;
+  /** `NAME[:TAG]`. */
+  template?: string;
+  runtime?: string;
+  resources?: Resources;
+  min_isolation?: Isolation;
+  placement?: Placement;
+  /** `bridge` takes a profile that allows it. */
+  network?: "none" | "bridge";
+  persistence?: "ephemeral" | "persistent";
+  /** So many are ready, however quiet it is. */
+  min?: number;
+  /** So many while the pool is in use. Absent: `min`, or 1. */
+  target?: number;
+  /** So many when more is asked for. Absent: `target`. */
+  max?: number;
+  /** What was not needed for so long is given back. */
+  idle_s?: number;
+  /** What waited for so long is replaced. */
+  max_age_s?: number;
+}
+
 export interface CreateSandbox {
   /** Absent: the first that is strong enough. */
   driver?: string;
+  /**
+   * A named route instead of a driver: `auto`, `docker` (then native), `wasm` (then docker, then
+   * native), or the name of a driver, which is then the only one. No route goes below the floor.
+   */
+  run_mode?: string;
+  /**
+   * In which order drivers are asked that would all do: as they are configured, by measured start,
+   * by price, in turn, or by configured weight. Absent: the profile's, else the daemon's.
+   */
+  strategy?: Strategy;
+  /**
+   * `NAME[@VERSION]` of a profile, which says what the request does not; without a version, the
+   * highest. `none` is without one.
+   */
   profile?: string;
   /** Unique within the tenant while it lives. */
   name?: string;
@@ -219,8 +358,22 @@ export interface CreateSandbox {
   user_id?: string;
   /** When it ends by itself. Absent: as the daemon is configured. */
   ttl_s?: number;
-  /** It also ends when nobody has used it for so long. */
+  /** It also ends, or rests, when nobody has used it for so long. */
   idle_s?: number;
+  /**
+   * What becomes of it at the end of `ttl_s`: with `stop` or `pause` it is kept for `keep_s`, and
+   * whoever uses it next wakes it.
+   */
+  on_expire?: "kill" | "stop" | "pause";
+  /** What becomes of it after `idle_s`; with `stop` or `pause`, whoever uses it next wakes it. */
+  on_idle?: "kill" | "stop" | "pause";
+  /** How long it is kept after `ttl_s`, with an `on_expire` that keeps it. Absent: a day. */
+  keep_s?: number;
+  /**
+   * With `recreate` it is made anew under its id when it dies or does not answer, a few times; what
+   * was in it is gone then.
+   */
+  on_failure?: "fail" | "recreate";
   labels?: Record<string, string>;
   /** For every command. Never stored or told. */
   env?: Record<string, string>;
@@ -246,6 +399,31 @@ export interface CreateSandbox {
    */
   template?: string;
   /**
+   * An image as the root file system, by the name that the driver's engine has for it: `NAME[:TAG]`
+   * or `NAME@sha256:DIGEST`.
+   */
+  image?: string;
+  /** When the engine fetches that image. */
+  pull?: "missing" | "never" | "always";
+  /** A runtime of the driver's engine, one of its `runtimes`; it decides the isolation. */
+  runtime?: string;
+  /**
+   * `persistent`: what is changed in the root file system is the sandbox's own and in its
+   * snapshots.
+   */
+  persistence?: "ephemeral" | "persistent";
+  /**
+   * `none`, and only where the network is really cut off; `bridge`, the network of a container
+   * engine, takes a profile that allows it. Absent: as the profile says, otherwise none.
+   */
+  network?: "none" | "bridge";
+  /**
+   * The id or name of a snapshot that it starts from. It is made by the driver that has it, and
+   * what is absent of `resources`, `image`, `runtime`, `persistence` and `template` is as it was
+   * there. The environment is not in a snapshot.
+   */
+  snapshot?: string;
+  /**
    * An interpreter that is started ahead and waits for the first command, if that is a plain call
    * of it. Where the driver cannot do that, nothing happens. A run needs not say it.
    */
@@ -254,10 +432,23 @@ export interface CreateSandbox {
   user?: string;
   /** Where commands run that do not say. Absent: the workspace. */
   cwd?: string;
+  /**
+   * How long it may wait for its turn where there is no room now: 0 does not wait. Absent: as the
+   * daemon is configured. GET /v1/limits tells both, and the most.
+   */
+  queue_timeout_ms?: number;
   /** Text files that it has from the beginning, by path; a relative path is below the workspace. */
   files?: Record<string, string>;
   /** The same for bytes, in base64. */
   files_b64?: Record<string, string>;
+}
+
+export interface CreateSnapshot {
+  /** Unique within the tenant. */
+  name?: string;
+  /** Files, or processes and their memory, too. */
+  kind?: "disk" | "memory";
+  labels?: Record<string, string>;
 }
 
 export interface Driver {
@@ -267,6 +458,27 @@ export interface Driver {
   unavailable_because?: string;
   /** What would make it available. */
   hint?: string;
+  /**
+   * As its probes tell, with hysteresis. `failing` is not down yet; `recovering` is asked after the
+   * healthy ones.
+   */
+  health?: "unknown" | "healthy" | "failing" | "down" | "recovering";
+  /** Of its probe, while it is failing. */
+  last_failure?: string;
+  /**
+   * Whether creates go there. `open` after failures in a row; `half_open` lets one create find out.
+   */
+  circuit?: "closed" | "open" | "half_open";
+  /** While it is open. */
+  circuit_opens_for_ms?: number;
+  /** How long its creates have taken lately; absent when there were none. */
+  measured_start_ms?: number;
+  /** How many creates that is of, 16 at most. */
+  measured_starts?: number;
+  /** US dollars; 0 on this host; absent when it is not known. */
+  price_per_hour?: number;
+  /** For the strategy `weighted`. */
+  weight?: number;
   /** What was probed, when it is available. */
   capabilities?: DriverCapabilities;
 }
@@ -281,7 +493,11 @@ export interface DriverCapabilities {
   network?: "none" | "deny" | "rules";
   pause?: "none" | "processes" | "memory";
   snapshot?: boolean;
+  /** A snapshot holds the memory of its processes, too. */
+  checkpoint?: boolean;
   fork?: boolean;
+  /** A sandbox can be made as new for its next user. */
+  reset?: boolean;
   resize?: boolean;
   /** Whole processors and reserved memory for one sandbox. */
   dedicated?: boolean;
@@ -295,11 +511,25 @@ export interface DriverCapabilities {
   root_dir?: boolean;
   /** And it makes no sandbox without one. */
   needs_root_dir?: boolean;
+  /** A template can be the root file system. */
+  templates?: boolean;
+  /** An image can be the root file system, by its name. */
+  images?: boolean;
+  /** What is changed in the root file system can be kept. */
+  writable_root?: boolean;
+  /** What the engine can run containers with besides its own, and what that isolates. */
+  runtimes?: DriverCapabilitiesRuntimesItem[];
   /** Commands can run as any user of the sandbox. */
   users?: boolean;
   host_dir_ro?: boolean;
   host_dir_rw?: boolean;
   host_dir_cow?: boolean;
+  /** Directories below roots that a profile names can be shown. */
+  host_dir_roots?: boolean;
+  /** A sandbox can be in the engine's own network, where a profile allows it. */
+  bridge?: boolean;
+  /** A sandbox can be shown the engine's socket, where a profile allows it. */
+  engine_socket?: boolean;
   max_lifetime_s?: number;
   /** US dollars. */
   price_per_hour?: number;
@@ -307,9 +537,17 @@ export interface DriverCapabilities {
   not_protected?: string[];
 }
 
+export interface DriverCapabilitiesRuntimesItem {
+  name?: string;
+  isolation?: Isolation;
+}
+
 export interface Event {
   id: string;
-  /** `sandbox.` and the state, or `reset`. */
+  /**
+   * `sandbox.` and the state, or its health when that alone has changed; `driver.` and what has
+   * become of a driver: `down`, `healthy`, `circuit_open`, `circuit_closed`; or `reset`.
+   */
   type: string;
   at?: string;
   sandbox?: string;
@@ -317,8 +555,12 @@ export interface Event {
   driver?: string;
   from?: string;
   state?: string;
+  /** Of an event that tells of this alone. */
+  health?: "ok" | "unresponsive" | "recovering" | "failed";
   run?: boolean;
   reason?: string;
+  /** Of one that begins to wait for its turn. */
+  queue_position?: number;
 }
 
 /** Exactly one of argv and command; neither in a run of `code`. */
@@ -496,6 +738,8 @@ export interface FileToWrite {
 
 export interface Fork {
   count?: number;
+  /** With `memory` the processes go on in each copy. */
+  kind?: "disk" | "memory";
 }
 
 export interface HostDir {
@@ -504,7 +748,7 @@ export interface HostDir {
   /** Absolute in the sandbox. Absent: the same path. */
   guest_path?: string;
   /** Read-only, read and write, or a copy that is made as it is written to. */
-  access: "ro" | "rw" | "cow";
+  access?: "ro" | "rw" | "cow";
   /** It is the workspace itself. */
   workspace?: boolean;
 }
@@ -531,6 +775,29 @@ export interface Limits {
   sandboxes?: number;
   /** How many there are. */
   sandboxes_now?: number;
+  /**
+   * Of the tenant's sandboxes together, like those that follow. None of them is told to a token.
+   */
+  cpus?: number | null;
+  cpus_now?: number;
+  memory_mb?: number | null;
+  memory_mb_now?: number;
+  disk_mb?: number | null;
+  disk_mb_now?: number;
+  creates_per_s?: number | null;
+  /** Creates and runs under way; more wait for their turn. */
+  at_once?: number | null;
+  at_once_now?: number;
+  /** Creates and runs of the tenant that wait for their turn. */
+  waiting_now?: number;
+  /** How many may wait, of all tenants. */
+  queue?: number;
+  /** The most that a request may wait. */
+  queue_timeout_ms?: number;
+  /** How long one waits that does not say. */
+  queue_timeout_default_ms?: number;
+  /** Of the tenant. Absent for a sandbox's token. */
+  snapshots?: number;
   requests_per_s?: number | null;
   /** At once, after a pause. */
   requests_burst?: number | null;
@@ -572,6 +839,8 @@ export interface MakeDirectory {
 
 export interface MakeToken {
   ttl_s?: number;
+  /** `read`: for viewers, who see files, output and what there is, and change nothing. */
+  mode?: "use" | "read";
 }
 
 export interface MoveFile {
@@ -583,9 +852,126 @@ export interface MoveFile {
   to_b64?: string;
 }
 
+export interface OpenSession {
+  /** Who shares the sandbox. Absent: as the profile says, or `session`. */
+  scope?: "session" | "agent" | "workspace" | "shared";
+  /**
+   * The name of the workspace, or of the agent; absent for an agent it is the caller, for `shared`
+   * it is `all`.
+   */
+  key?: string;
+  /** It ends when nobody renews it for so long. */
+  ttl_s?: number;
+  /** What becomes of the sandbox when the last session lets go; settled when it is made. */
+  on_last?: "kill" | "stop" | "pause";
+  /**
+   * How it is made if it is not there. If it is there it must be the same; absent, it is taken as
+   * it is.
+   */
+  sandbox?: CreateSandbox;
+}
+
 /** What is absent stays as it is. */
 export interface PatchSandbox {
   resources: Resources;
+}
+
+export interface Plan {
+  /** With its version; `none` without one. */
+  profile: string;
+  /** The named route, when there is one. */
+  run_mode?: string;
+  strategy: Strategy;
+  /** Whether any driver would take it. */
+  served: boolean;
+  /** Why not; empty when it would be served. */
+  problem: string;
+  /** That would be asked first. */
+  driver?: string;
+  isolation?: Isolation;
+  min_isolation?: Isolation;
+  placement: Placement;
+  resources: Resources;
+  ttl_s?: number;
+  timeout_ms?: number;
+  /** In the order in which they would be asked, then those that are refused. */
+  drivers: PlannedDriver[];
+  as?: string;
+  /** With `as`, what that driver does otherwise than the chosen one. */
+  changes?: PlanChange[];
+}
+
+export interface PlanChange {
+  /** A capability. */
+  what: string;
+  from: string;
+  to: string;
+}
+
+export interface PlannedDriver {
+  driver: string;
+  verdict: "chosen" | "fallback" | "refused";
+  /** In words. */
+  reason: string;
+  isolation?: Isolation;
+  placement?: Placement;
+  health?: "unknown" | "healthy" | "failing" | "down" | "recovering";
+  /** How long a create takes there. */
+  start_ms?: number;
+  /** By this daemon, lately; otherwise the driver declares it. */
+  start_measured?: boolean;
+  /** US dollars; absent when it is not known. */
+  price_per_hour?: number;
+  weight?: number;
+}
+
+export interface Pool {
+  name: string;
+  /** A profile that has `pool`, or somebody who has made it here. */
+  source: "profile" | "operator";
+  profile?: string;
+  driver?: string;
+  image?: string;
+  template?: string;
+  runtime?: string;
+  resources: Resources;
+  min_isolation?: Isolation;
+  placement?: Placement;
+  network?: "none" | "bridge";
+  /** Absent: ephemeral. */
+  persistence?: "ephemeral" | "persistent";
+  min: number;
+  target: number;
+  max: number;
+  idle_s: number;
+  max_age_s: number;
+  /** How many should be ready now. */
+  level: number;
+  /** How many are. */
+  ready: number;
+  /** How many are being made. */
+  filling: number;
+  /** Requests that got one, from the request to the sandbox. */
+  hits: PoolTimes;
+  /** Requests for which one had to be made. */
+  misses: PoolTimes;
+  /** Of all those; null before the first. */
+  hit_rate: number | null;
+  /** Sandboxes that were made ahead. */
+  fills: PoolTimes;
+  /** Those that came to nothing. */
+  failures: number;
+  /** Made ahead, and ended before anybody had them. */
+  discarded: number;
+  /** Why the last one came to nothing. Absent: it did not. */
+  trouble?: string;
+}
+
+/** So many, and how long they took. */
+export interface PoolTimes {
+  count: number;
+  mean_ms: number;
+  last_ms: number;
 }
 
 export interface Problem {
@@ -618,6 +1004,20 @@ export interface Problem {
   /** What helps. */
   hint?: string;
   retryable: boolean;
+  /**
+   * The limit that was met, as GET /v1/limits calls it; `host_…` is of all tenants together,
+   * `queue` and `creations` of the daemon.
+   */
+  limit?: string;
+  limit_most?: number;
+  limit_used?: number;
+  /** How much more the request asked for. */
+  limit_asked?: number;
+  /** Where the request was in the queue when its time was up; 1 is the next. */
+  queue_position?: number;
+  queue_length?: number;
+  /** As Retry-After says. */
+  retry_after_s?: number;
   request_id: string;
   trace_id: string;
 }
@@ -641,6 +1041,105 @@ export interface Process {
   exit?: Exit;
 }
 
+export interface Profile {
+  name: string;
+  version: number;
+  /** `NAME@VERSION`. */
+  reference: string;
+  description: string;
+  source: "built-in" | "operator" | "project";
+  /** Itself, what it inherits, what that inherits. */
+  chain: string[];
+  settings: ProfileSettings;
+  /** Which profile of the chain says each setting. */
+  from: Record<string, string>;
+}
+
+export interface ProfileSettings {
+  min_isolation?: Isolation;
+  placement?: Placement;
+  persistence?: "ephemeral" | "persistent";
+  /** `run`: for single commands only. The last three: made by opening a session. */
+  scope?: "session" | "run" | "agent" | "workspace" | "shared";
+  /** How directories of the host may be shown, at most. */
+  workspace?: "isolated" | "ro" | "cow" | "rw";
+  /** At most; `bridge` is the network of a container engine. */
+  network?: "none" | "bridge";
+  /** Directories of the host must lie below one of these. */
+  mount_roots?: string[];
+  /** Its sandboxes are shown the engine's socket, and count as isolation `none`. */
+  allow_docker_socket?: boolean;
+  ttl_s?: number;
+  idle_s?: number;
+  on_expire?: OnEnd;
+  on_idle?: OnEnd;
+  /** How long it is kept after ttl_s. */
+  keep_s?: number;
+  on_failure?: OnFailure;
+  /** Of commands that name none. */
+  timeout_ms?: number;
+  resources: Resources;
+  image?: string;
+  template?: string;
+  user?: string;
+  home?: string;
+  workdir?: string;
+  /** Commands for `sh -c` that are run before anybody gets the sandbox. */
+  setup?: ProfileSettingsSetupItem[];
+  /** Programs that must be in the sandbox, such as `git` or `python>=3.11`. */
+  requires?: string[];
+  /** Asked until it says yes, a command or a port. */
+  readiness?: ProfileSettingsReadiness;
+  /** How many sandboxes are kept ready; see `CreatePool`. */
+  pool?: ProfileSettingsPool;
+  /** The names of its variables; their values are not told. */
+  env?: string[];
+  labels?: Record<string, string>;
+  /** The order of preference. */
+  drivers?: string[];
+  /** What may follow. Absent: any other. */
+  fallback?: string[];
+  strategy?: Strategy;
+}
+
+export interface ProfileSettingsSetupItem {
+  run: string;
+  timeout_ms: number;
+}
+
+/** Asked until it says yes, a command or a port. */
+export interface ProfileSettingsReadiness {
+  run?: string;
+  port?: number;
+  interval_ms?: number;
+  timeout_ms?: number;
+}
+
+/** How many sandboxes are kept ready; see `CreatePool`. */
+export interface ProfileSettingsPool {
+  min?: number;
+  target?: number;
+  max?: number;
+  idle_s?: number;
+  max_age_s?: number;
+}
+
+export interface ProfileSummary {
+  name: string;
+  version: number;
+  /** `NAME@VERSION`. */
+  reference: string;
+  description: string;
+  source: "built-in" | "operator" | "project";
+  min_isolation?: Isolation;
+  resources: Resources;
+}
+
+export interface Release {
+  /** It cannot be used again; what was used never is. */
+  corrupted?: boolean;
+}
+
 export interface RemoveFile {
   path?: string;
   /** Instead of `path`, for one that is not UTF-8. */
@@ -651,6 +1150,16 @@ export interface RemoveFile {
 export interface Renew {
   /** Absent: as long as it was given at first. */
   ttl_s?: number;
+}
+
+export interface RenewSession {
+  /** Absent: as it was. */
+  ttl_s?: number;
+}
+
+export interface Reset {
+  /** For every command from now on. Never stored or told. */
+  env?: Record<string, string>;
 }
 
 export interface Resources {
@@ -731,12 +1240,27 @@ export interface Sandbox {
   driver: string;
   isolation: Isolation;
   placement: Placement;
+  /** The named route that it was asked with. */
+  run_mode?: string;
+  /** With its version, `python@2`; `none` without one. */
   profile: string;
   user_id?: string;
   labels: Record<string, string>;
   resources: Resources;
   /** `NAME:TAG` that its root file system is of. */
   template?: string;
+  /** That its root file system is of. */
+  image?: string;
+  /** Of its engine, when it was given. */
+  runtime?: string;
+  /** Absent: ephemeral. */
+  persistence?: "ephemeral" | "persistent";
+  /** Absent: none. */
+  network?: "none" | "bridge";
+  /** The id of the one that it was made from. */
+  snapshot?: string;
+  /** How often it was made anew. Absent: never. */
+  resets?: number;
   /** Of commands that name none, when it was given. */
   user?: string;
   /** Instead of user when that is not UTF-8. */
@@ -744,13 +1268,37 @@ export interface Sandbox {
   /** Of commands that name none, when it was given. */
   cwd?: string;
   cwd_b64?: string;
+  /** Of commands that name none, when a profile says it. */
+  timeout_ms?: number;
   created_at: string;
   expires_at: string | null;
   idle_s?: number;
+  on_expire?: OnEnd;
+  on_idle?: OnEnd;
+  /** When nothing of it is left, if it is kept after expires_at. */
+  kept_until?: string;
+  /**
+   * Why it is stopped or paused though nobody asked: whoever uses it next wakes it. Absent: it does
+   * not rest.
+   */
+  rest?: "idle" | "expired";
+  on_failure?: OnFailure;
+  /** Absent: it is well. */
+  health?: "unresponsive" | "recovering" | "failed";
+  /** How often it was made anew because it had failed. Absent: never. */
+  recoveries?: number;
   last_active_at: string;
   /** Why it failed, when it did. */
   failure?: string;
-  /** Where the time of its creation went. */
+  /** That it came from, or waits in. Absent: none. */
+  pool?: string;
+  /**
+   * It waits in that pool and is nobody's; only administrators see such. Absent: it is somebody's.
+   */
+  parked?: true;
+  /** Of one that waits for its turn to be made; 1 is the next. */
+  queue_position?: number;
+  /** Where the time of its creation went. `pool` instead of `create`: it was made ahead. */
   stages: Stage[];
 }
 
@@ -760,6 +1308,23 @@ export interface ServerSentEvent {
   /** The `type` of what is in `data`. */
   event?: string;
   data: string;
+}
+
+export interface Session {
+  id: string;
+  tenant: string;
+  /** Who opened it. */
+  owner: string;
+  scope: SessionScope;
+  /** Empty for a session of its own. */
+  key: string;
+  /** The id of the sandbox that it holds. */
+  sandbox: string;
+  /** Sessions that hold this sandbox now. */
+  holders: number;
+  created_at: string;
+  /** It ends then unless it is renewed. */
+  expires_at: string;
 }
 
 export interface Shutdown {
@@ -773,12 +1338,52 @@ export interface Signal {
 }
 
 export interface Snapshot {
-  name?: string;
+  id: string;
+  /** Empty when it has none. */
+  name: string;
+  tenant: string;
+  /** Who made it: a key's id, `uid:N`, or `socket`. */
+  owner: string;
+  state: SnapshotState;
+  kind: SnapshotKind;
+  /** Which has it, and makes sandboxes from it. */
+  driver: string;
+  isolation: Isolation;
+  /** The id of the sandbox that it is of, which may have ended. */
+  sandbox: string;
+  /** As the driver tells it; of an image, with what it shares with others. */
+  bytes: number;
+  /** Files that could not be read, and pipes, sockets and devices. */
+  left_out: number;
+  labels: Record<string, string>;
+  resources: Resources;
+  template?: string;
+  image?: string;
+  runtime?: string;
+  /** Absent: ephemeral. */
+  persistence?: "ephemeral" | "persistent";
+  created_at: string;
 }
 
 export interface Stage {
   name: string;
   ms: number;
+  /** Why it failed. Absent when it did not. */
+  log?: string;
+}
+
+export interface StartRecord {
+  id: string;
+  /** Empty when it has none. */
+  name: string;
+  driver: string;
+  state: State;
+  created_at: string;
+  /** Absent: it has not ended. */
+  ended_at?: string;
+  /** Why it failed or ended. */
+  failure?: string;
+  stages: Stage[];
 }
 
 export interface Template {
@@ -889,6 +1494,10 @@ export interface ExplainSandboxAnswer {
   isolation: Isolation;
   /** For people: a decision per line, in the order of execution. */
   plan: string;
+}
+
+export interface ListProfilesAnswer {
+  profiles: ProfileSummary[];
 }
 
 export interface SandboxStatsAnswer {
@@ -1025,6 +1634,18 @@ export interface MakeTokenAnswer {
   /** Its id. */
   sandbox: string;
   expires_at: string;
+}
+
+export interface ListSnapshotsAnswer {
+  snapshots: Snapshot[];
+}
+
+export interface ListPoolsAnswer {
+  pools: Pool[];
+}
+
+export interface ListSessionsAnswer {
+  sessions: Session[];
 }
 
 export interface ListTemplatesAnswer {

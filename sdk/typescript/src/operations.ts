@@ -1,12 +1,22 @@
 // Generated from docs/openapi.yaml by sdk/generate.py. Change those.
 // The operations of the API: the types of what they take and answer, their methods and paths.
 import type {
+  AcquireSandboxAnswer,
+  AcquireSandboxBody,
   AttachOutputAnswer,
+  ChangePoolAnswer,
+  ChangePoolBody,
   CreateKeyAnswer,
   CreateKeyBody,
+  CreatePoolAnswer,
+  CreatePoolBody,
   CreateSandboxAnswer,
   CreateSandboxBody,
+  CreateSnapshotAnswer,
+  CreateSnapshotBody,
   DiffSandboxAnswer,
+  DrainPoolAnswer,
+  DrainPoolBody,
   ExecAnswer,
   ExecBody,
   ExplainSandboxAnswer,
@@ -15,7 +25,11 @@ import type {
   FindFilesAnswer,
   ForkSandboxAnswer,
   ForkSandboxBody,
+  GetPoolAnswer,
+  GetProfileAnswer,
   GetSandboxAnswer,
+  GetSessionAnswer,
+  GetSnapshotAnswer,
   GetTemplateAnswer,
   GetTraceAnswer,
   GrepFilesAnswer,
@@ -24,27 +38,40 @@ import type {
   ListDriversAnswer,
   ListFilesAnswer,
   ListKeysAnswer,
+  ListPoolsAnswer,
   ListProcessesAnswer,
+  ListProfilesAnswer,
   ListSandboxesAnswer,
+  ListSessionsAnswer,
+  ListSnapshotsAnswer,
   ListTemplatesAnswer,
   ListTracesAnswer,
   MakeDirectoryBody,
   MakeTokenAnswer,
   MakeTokenBody,
   MoveFileBody,
+  OpenSessionAnswer,
+  OpenSessionBody,
   OpenapiAnswer,
   PatchSandboxAnswer,
   PatchSandboxBody,
   PauseSandboxAnswer,
   PauseSandboxBody,
+  PlanAnswer,
+  PlanBody,
   PutTemplateAnswer,
   ReadEventsAnswer,
   ReadyzAnswer,
   RecreateSandboxAnswer,
   RecreateSandboxBody,
+  ReleaseSandboxBody,
   RemoveFileBody,
   RenewSandboxAnswer,
   RenewSandboxBody,
+  RenewSessionAnswer,
+  RenewSessionBody,
+  ResetSandboxAnswer,
+  ResetSandboxBody,
   ResizeProcessBody,
   ResizeSandboxAnswer,
   ResizeSandboxBody,
@@ -55,6 +82,7 @@ import type {
   RunBatchAnswer,
   RunBatchBody,
   RunBody,
+  SandboxStartAnswer,
   SandboxStatsAnswer,
   ShutDownBody,
   SignalProcessBody,
@@ -110,6 +138,30 @@ export interface Operations {
     body: ExplainSandboxBody;
     answer: ExplainSandboxAnswer;
   };
+  /** Which way a request would go, and why each driver would or would not do */
+  plan: {
+    path: {};
+    query: { as?: string };
+    header: {};
+    body: PlanBody;
+    answer: PlanAnswer;
+  };
+  /** The recipes that sandboxes can be made by */
+  listProfiles: {
+    path: {};
+    query: {};
+    header: {};
+    body: undefined;
+    answer: ListProfilesAnswer;
+  };
+  /** One profile, with everything that it inherits */
+  getProfile: {
+    path: { name: string };
+    query: {};
+    header: {};
+    body: undefined;
+    answer: GetProfileAnswer;
+  };
   /** One sandbox */
   getSandbox: {
     path: { id: string };
@@ -150,6 +202,14 @@ export interface Operations {
     body: StopSandboxBody | undefined;
     answer: StopSandboxAnswer;
   };
+  /** How a sandbox began, stage by stage */
+  sandboxStart: {
+    path: { id: string };
+    query: {};
+    header: {};
+    body: undefined;
+    answer: SandboxStartAnswer;
+  };
   /** Go on after a stop, with the same workspace */
   startSandbox: {
     path: { id: string };
@@ -165,6 +225,22 @@ export interface Operations {
     header: {};
     body: RecreateSandboxBody | undefined;
     answer: RecreateSandboxAnswer;
+  };
+  /** Make it anew for its next user */
+  resetSandbox: {
+    path: { id: string };
+    query: {};
+    header: {};
+    body: ResetSandboxBody | undefined;
+    answer: ResetSandboxAnswer;
+  };
+  /** Give a sandbox back */
+  releaseSandbox: {
+    path: { id: string };
+    query: {};
+    header: {};
+    body: ReleaseSandboxBody | undefined;
+    answer: undefined;
   };
   /** Move the end; the time to live counts from now */
   renewSandbox: {
@@ -190,13 +266,21 @@ export interface Operations {
     body: ResumeSandboxBody | undefined;
     answer: ResumeSandboxAnswer;
   };
-  /** Freeze a copy of the workspace */
+  /** Take a snapshot, and be told its id alone */
   snapshotSandbox: {
     path: { id: string };
     query: {};
     header: {};
     body: SnapshotSandboxBody | undefined;
     answer: SnapshotSandboxAnswer;
+  };
+  /** Keep a sandbox as it is, to make others from it */
+  createSnapshot: {
+    path: { id: string };
+    query: {};
+    header: {};
+    body: CreateSnapshotBody | undefined;
+    answer: CreateSnapshotAnswer;
   };
   /** Copies that go their own way */
   forkSandbox: {
@@ -481,6 +565,126 @@ export interface Operations {
     body: MakeTokenBody | undefined;
     answer: MakeTokenAnswer;
   };
+  /** What is kept of sandboxes */
+  listSnapshots: {
+    path: {};
+    query: { sandbox?: string };
+    header: {};
+    body: undefined;
+    answer: ListSnapshotsAnswer;
+  };
+  /** One snapshot */
+  getSnapshot: {
+    path: { snapshot: string };
+    query: {};
+    header: {};
+    body: undefined;
+    answer: GetSnapshotAnswer;
+  };
+  /** Remove a snapshot */
+  deleteSnapshot: {
+    path: { snapshot: string };
+    query: {};
+    header: {};
+    body: undefined;
+    answer: undefined;
+  };
+  /** Pools of sandboxes that are made ahead */
+  listPools: {
+    path: {};
+    query: {};
+    header: {};
+    body: undefined;
+    answer: ListPoolsAnswer;
+  };
+  /** Keep sandboxes of a kind ready */
+  createPool: {
+    path: {};
+    query: {};
+    header: {};
+    body: CreatePoolBody;
+    answer: CreatePoolAnswer;
+  };
+  /** One pool */
+  getPool: {
+    path: { pool: string };
+    query: {};
+    header: {};
+    body: undefined;
+    answer: GetPoolAnswer;
+  };
+  /** Remove a pool */
+  deletePool: {
+    path: { pool: string };
+    query: {};
+    header: {};
+    body: undefined;
+    answer: undefined;
+  };
+  /** Change the size of a pool */
+  changePool: {
+    path: { pool: string };
+    query: {};
+    header: {};
+    body: ChangePoolBody;
+    answer: ChangePoolAnswer;
+  };
+  /** End what waits in a pool, and fill it anew */
+  drainPool: {
+    path: { pool: string };
+    query: {};
+    header: {};
+    body: DrainPoolBody | undefined;
+    answer: DrainPoolAnswer;
+  };
+  /** Get a sandbox of a pool */
+  acquireSandbox: {
+    path: { pool: string };
+    query: {};
+    header: { "Idempotency-Key"?: string };
+    body: AcquireSandboxBody | undefined;
+    answer: AcquireSandboxAnswer;
+  };
+  /** Who holds which sandbox */
+  listSessions: {
+    path: {};
+    query: {};
+    header: {};
+    body: undefined;
+    answer: ListSessionsAnswer;
+  };
+  /** Join the sandbox of a workspace or an agent, or make it */
+  openSession: {
+    path: {};
+    query: {};
+    header: {};
+    body: OpenSessionBody;
+    answer: OpenSessionAnswer;
+  };
+  /** One session */
+  getSession: {
+    path: { session: string };
+    query: {};
+    header: {};
+    body: undefined;
+    answer: GetSessionAnswer;
+  };
+  /** Let the sandbox go */
+  closeSession: {
+    path: { session: string };
+    query: {};
+    header: {};
+    body: undefined;
+    answer: undefined;
+  };
+  /** Hold on to the sandbox */
+  renewSession: {
+    path: { session: string };
+    query: {};
+    header: {};
+    body: RenewSessionBody | undefined;
+    answer: RenewSessionAnswer;
+  };
   /** The root file systems that sandboxes can be made from */
   listTemplates: {
     path: {};
@@ -556,7 +760,7 @@ export interface Operations {
   /** How much the caller may ask for */
   limits: {
     path: {};
-    query: {};
+    query: { tenant?: string };
     header: {};
     body: undefined;
     answer: LimitsAnswer;
@@ -650,17 +854,24 @@ export const operations: Record<keyof Operations, { method: string; path: string
   listSandboxes: { method: "GET", path: "/v1/sandboxes", answer: "json" },
   createSandbox: { method: "POST", path: "/v1/sandboxes", answer: "json" },
   explainSandbox: { method: "POST", path: "/v1/sandboxes:explain", answer: "json" },
+  plan: { method: "POST", path: "/v1/plan", answer: "json" },
+  listProfiles: { method: "GET", path: "/v1/profiles", answer: "json" },
+  getProfile: { method: "GET", path: "/v1/profiles/{name}", answer: "json" },
   getSandbox: { method: "GET", path: "/v1/sandboxes/{id}", answer: "json" },
   deleteSandbox: { method: "DELETE", path: "/v1/sandboxes/{id}", answer: "nothing" },
   patchSandbox: { method: "PATCH", path: "/v1/sandboxes/{id}", answer: "json" },
   sandboxStats: { method: "GET", path: "/v1/sandboxes/{id}/stats", answer: "json" },
   stopSandbox: { method: "POST", path: "/v1/sandboxes/{id}/stop", answer: "json" },
+  sandboxStart: { method: "GET", path: "/v1/sandboxes/{id}/start", answer: "json" },
   startSandbox: { method: "POST", path: "/v1/sandboxes/{id}/start", answer: "json" },
   recreateSandbox: { method: "POST", path: "/v1/sandboxes/{id}/recreate", answer: "json" },
+  resetSandbox: { method: "POST", path: "/v1/sandboxes/{id}/reset", answer: "json" },
+  releaseSandbox: { method: "POST", path: "/v1/sandboxes/{id}/release", answer: "nothing" },
   renewSandbox: { method: "POST", path: "/v1/sandboxes/{id}/renew", answer: "json" },
   pauseSandbox: { method: "POST", path: "/v1/sandboxes/{id}/pause", answer: "json" },
   resumeSandbox: { method: "POST", path: "/v1/sandboxes/{id}/resume", answer: "json" },
   snapshotSandbox: { method: "POST", path: "/v1/sandboxes/{id}/snapshot", answer: "json" },
+  createSnapshot: { method: "POST", path: "/v1/sandboxes/{id}/snapshots", answer: "json" },
   forkSandbox: { method: "POST", path: "/v1/sandboxes/{id}/fork", answer: "json" },
   resizeSandbox: { method: "POST", path: "/v1/sandboxes/{id}/resize", answer: "json" },
   execSocket: { method: "GET", path: "/v1/sandboxes/{id}/exec", answer: "socket" },
@@ -692,6 +903,21 @@ export const operations: Record<keyof Operations, { method: string; path: string
   dialPort: { method: "GET", path: "/v1/sandboxes/{id}/ports/{port}", answer: "socket" },
   readLogs: { method: "GET", path: "/v1/sandboxes/{id}/logs", answer: "bytes" },
   makeToken: { method: "POST", path: "/v1/sandboxes/{id}/token", answer: "json" },
+  listSnapshots: { method: "GET", path: "/v1/snapshots", answer: "json" },
+  getSnapshot: { method: "GET", path: "/v1/snapshots/{snapshot}", answer: "json" },
+  deleteSnapshot: { method: "DELETE", path: "/v1/snapshots/{snapshot}", answer: "nothing" },
+  listPools: { method: "GET", path: "/v1/pools", answer: "json" },
+  createPool: { method: "POST", path: "/v1/pools", answer: "json" },
+  getPool: { method: "GET", path: "/v1/pools/{pool}", answer: "json" },
+  deletePool: { method: "DELETE", path: "/v1/pools/{pool}", answer: "nothing" },
+  changePool: { method: "PATCH", path: "/v1/pools/{pool}", answer: "json" },
+  drainPool: { method: "POST", path: "/v1/pools/{pool}/drain", answer: "json" },
+  acquireSandbox: { method: "POST", path: "/v1/pools/{pool}/acquire", answer: "json" },
+  listSessions: { method: "GET", path: "/v1/sessions", answer: "json" },
+  openSession: { method: "POST", path: "/v1/sessions", answer: "json" },
+  getSession: { method: "GET", path: "/v1/sessions/{session}", answer: "json" },
+  closeSession: { method: "DELETE", path: "/v1/sessions/{session}", answer: "nothing" },
+  renewSession: { method: "POST", path: "/v1/sessions/{session}/renew", answer: "json" },
   listTemplates: { method: "GET", path: "/v1/templates", answer: "json" },
   getTemplate: { method: "GET", path: "/v1/templates/{name}", answer: "json" },
   putTemplate: { method: "PUT", path: "/v1/templates/{name}", answer: "json" },

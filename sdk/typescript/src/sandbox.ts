@@ -163,6 +163,11 @@ export class Sandbox {
     this.info = await this.call("recreateSandbox", waiting);
   }
 
+  /** Made anew for its next user, under the same id. */
+  async reset(env?: Record<string, string>, waiting: Waiting = {}): Promise<void> {
+    this.info = await this.call("resetSandbox", waiting, env === undefined ? {} : { env });
+  }
+
   async pause(waiting: Waiting = {}): Promise<void> {
     this.info = await this.call("pauseSandbox", waiting);
   }
@@ -181,7 +186,7 @@ export class Sandbox {
     this.info = await this.call("patchSandbox", waiting, { resources });
   }
 
-  /** The name of a frozen copy of the workspace. */
+  /** The id of what is kept of it; `create({ snapshot })` makes another sandbox from it. */
   async snapshot(name?: string, waiting: Waiting = {}): Promise<string> {
     return (await this.call("snapshotSandbox", waiting, name === undefined ? {} : { name })).snapshot;
   }

@@ -72,9 +72,12 @@ Schemas request_schemas() {
   v1::describe_file_requests(schemas);
   v1::describe_key_requests(schemas);
   v1::describe_lifecycle_requests(schemas);
+  v1::describe_pool_requests(schemas);
   v1::describe_process_requests(schemas);
   v1::describe_run_requests(schemas);
   v1::describe_sandbox_requests(schemas);
+  v1::describe_snapshot_requests(schemas);
+  v1::describe_session_requests(schemas);
   return schemas;
 }
 

@@ -19,8 +19,11 @@ void describe_exec_requests(openapi::Schemas& schemas);       // exec_wire.cc
 void describe_file_requests(openapi::Schemas& schemas);       // files.cc
 void describe_key_requests(openapi::Schemas& schemas);        // keys.cc
 void describe_lifecycle_requests(openapi::Schemas& schemas);  // lifecycle.cc
+void describe_pool_requests(openapi::Schemas& schemas);       // pools.cc
 void describe_process_requests(openapi::Schemas& schemas);    // processes.cc
 void describe_run_requests(openapi::Schemas& schemas);        // runs.cc
 void describe_sandbox_requests(openapi::Schemas& schemas);    // sandbox_wire.cc
+void describe_session_requests(openapi::Schemas& schemas);    // sessions.cc
+void describe_snapshot_requests(openapi::Schemas& schemas);   // snapshots.cc
 
 }  // namespace atl::api::v1

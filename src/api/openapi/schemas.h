@@ -101,6 +101,8 @@ inline constexpr std::string_view kSchemaName<Isolation> = "Isolation";
 template <>
 inline constexpr std::string_view kSchemaName<Placement> = "Placement";
 template <>
+inline constexpr std::string_view kSchemaName<policy::Strategy> = "Strategy";
+template <>
 inline constexpr std::string_view kSchemaName<Role> = "Role";
 
 }  // namespace atl::json

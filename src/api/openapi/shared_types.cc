@@ -33,7 +33,20 @@ void add_shared_types(Schemas& schemas) {
   schemas.add_names<Isolation>("Isolation", "Ordered, weakest first.");
   schemas.add_names<Placement>(
       "Placement", "On this host, on machines of the operator's, or at somebody else's.");
+  schemas.add_names<policy::Strategy>(
+      "Strategy", "In which order drivers are asked that would all do; never whether one does.");
   schemas.add_names<State>("State", "Of a sandbox.");
+  schemas.add_names<OnEnd>(
+      "OnEnd",
+      "What becomes of a sandbox whose time is up or that nobody uses. `kill`: "
+      "nothing of it is left. `stop`: its processes end, its files stay. "
+      "`pause`: its processes stand still.");
+  schemas.add_names<SessionScope>("SessionScope",
+                                  "Who shares the sandbox of a session: nobody, all sessions of an "
+                                  "agent, of a workspace, or of "
+                                  "the tenant.");
+  schemas.add_names<OnFailure>("OnFailure",
+                               "What becomes of a sandbox that dies or does not answer.");
   schemas.add_names<Role>(
       "Role",
       "`admin`: everything. `member`: all sandboxes of its tenant. `viewer`: what there is in its "

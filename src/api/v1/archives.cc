@@ -187,7 +187,7 @@ Task<> feed(Call& call, std::shared_ptr<Unpacking> unpacking) {
 
 // Only what keeps the archive from arriving is an error; what the tool makes of it is in `outcome`.
 Task<std::shared_ptr<Unpacking>> unpack(Call& call, UnpackRequest request) {
-  CO_TRY(auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   auto there = co_await lease->stat(request.path);
   if (!there && there.error().code() != Code::not_found) co_return std::move(there).error();
   if (!there) {
@@ -240,7 +240,7 @@ Task<> read_archive(Call& call) {
   request.path = std::move(given).value_or(".");
   CO_TRY(const auto all_links, read_flag(call.request().query, "all_links"));
   request.all_links = all_links.value_or(false);
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   CO_TRY(auto started, co_await lease->start_tool(std::move(request)));
   const std::shared_ptr<FileTool> tool = std::move(started);
   call.exchange().on_closed([tool] { tool->interrupt(); });
@@ -280,7 +280,7 @@ Task<> write_batch(Call& call) {
   CO_TRY(auto wire, co_await read_json<WireBatchWrite>(call, kMostBatchJson));
   const auto parents = wire.parents.value_or(true) ? Parents::create : Parents::must_exist;
   CO_TRY(auto files, to_files(wire));
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   std::string json;
   BatchAnswer answer(json);
   for (auto& file : files) {

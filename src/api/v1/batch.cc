@@ -149,7 +149,8 @@ class Telling final : public BatchRuns {
   }
   // Opens the host's directories anew each time: every sandbox takes its own.
   Result<CreateRequest> make_sandbox() const {
-    auto sandbox = to_request(wire_.sandbox.value_or(WireCreate{}), seat_, call_.templates());
+    auto sandbox = to_request(wire_.sandbox.value_or(WireCreate{}), seat_, call_.templates(),
+                              &call_.engine().profiles());
     if (!sandbox) return std::move(sandbox).error().with("sandbox");
     return sandbox;
   }

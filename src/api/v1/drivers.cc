@@ -17,6 +17,18 @@ void append_driver(std::string& out, const DriverView& driver) {
     object.member("unavailable_because", driver.unavailable_because);
     if (!driver.hint.empty()) object.member("hint", driver.hint);
   }
+  object.member("health", driver.health);
+  if (!driver.last_failure.empty()) object.member("last_failure", driver.last_failure);
+  object.member("circuit", driver.circuit);
+  if (driver.circuit_opens_for.count() > 0) {
+    object.member("circuit_opens_for_ms", static_cast<int64_t>(driver.circuit_opens_for.count()));
+  }
+  if (driver.measured_start_ms) {
+    object.member("measured_start_ms", *driver.measured_start_ms);
+    object.member("measured_starts", static_cast<int64_t>(driver.measured_starts));
+  }
+  if (driver.price_per_hour) object.member("price_per_hour", *driver.price_per_hour);
+  object.member("weight", driver.weight);
   object.close();
 }
 

@@ -1,5 +1,5 @@
-// GET /v1/events: what becomes of sandboxes, as it happens; a client that was cut off goes on where
-// it was.
+// GET /v1/events: what becomes of sandboxes and drivers, as it happens; a client that was cut off
+// goes on where it was.
 #include <charconv>
 
 #include "api/object_writer.h"
@@ -31,13 +31,16 @@ struct Wish {
   bool with_runs = true;
 
   bool wants(const SandboxEvent& event) const {
+    if (event.is_of_driver()) return sandbox.empty() && !state;
     if (!sandbox.empty() && event.sandbox != sandbox && event.name != sandbox) return false;
     if (state && event.to != *state) return false;
     return with_runs || !event.is_run;
   }
 };
 
+// Of drivers whoever may list them.
 bool may_see(const Caller& caller, const SandboxEvent& event) {
+  if (event.is_of_driver()) return may(caller, Action::survey);
   return sees(caller, event.tenant, event.owner, event.sandbox);
 }
 
@@ -77,18 +80,28 @@ std::string id_of(const EventLog& log, uint64_t number) {
   return log.epoch() + "-" + std::to_string(number);
 }
 
+std::string type_of(const SandboxEvent& event) {
+  if (event.is_of_driver()) return "driver." + event.driver_change;
+  const auto word = event.health ? json::name_of(*event.health) : json::name_of(event.to);
+  return "sandbox." + std::string(word);
+}
+
 void append_event(std::string& out, const EventLog& log, const SandboxEvent& event) {
   ObjectWriter object(out);
   object.member("id", id_of(log, event.number));
-  object.member("type", "sandbox." + std::string(json::name_of(event.to)));
+  object.member("type", type_of(event));
   object.member("at", to_rfc3339(event.at));
-  object.member("sandbox", event.sandbox);
+  if (!event.is_of_driver()) object.member("sandbox", event.sandbox);
   if (!event.name.empty()) object.member("name", event.name);
   object.member("driver", event.driver);
-  object.member("from", event.from);
-  object.member("state", event.to);
+  if (!event.is_of_driver()) {
+    object.member("from", event.from);
+    object.member("state", event.to);
+  }
+  if (event.health) object.member("health", *event.health);
   if (event.is_run) object.member("run", true);
   if (!event.reason.empty()) object.member("reason", event.reason);
+  if (event.queue_position) object.member("queue_position", *event.queue_position);
   object.close();
 }
 
@@ -164,7 +177,7 @@ Task<> stream(Call& call, Form form, Start start, Wish wish) {
       if (!may_see(call.caller(), *event) || !wish.wants(*event)) continue;
       std::string json;
       append_event(json, log, *event);
-      out.add(id_of(log, at), "sandbox." + std::string(json::name_of(event->to)), json);
+      out.add(id_of(log, at), type_of(*event), json);
     }
     CO_TRY_OK(co_await out.flush());
     if (*is_gone) co_return Error(Code::cancelled, "the client went away");

@@ -10,7 +10,7 @@ Task<> exec(Call& call) {
   CO_TRY(auto plan, to_plan(std::move(wire)));
   CO_TRY(const auto on_disconnect, read_on_disconnect(call.request()));
   CO_TRY(const auto view, call.engine().get(call.caller(), call.sandbox()));
-  CO_TRY(auto lease, call.engine().guest(call.caller(), view.id));
+  CO_TRY(auto lease, co_await call.engine().use(call.caller(), view.id));
   CO_TRY(auto request, call.engine().complete(call.caller(), view.id, std::move(plan.request)));
   ExecAccount account(call.caller(), call.metrics(), view.driver, view.id);
   account.begin(request);

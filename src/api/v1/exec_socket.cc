@@ -241,7 +241,7 @@ Task<Begun> begin_exec(Call& call, net::WebSocket& socket) {
   if (!message.exec->stdin_open) message.exec->stdin_open = true;
   CO_TRY(auto plan, to_plan(*std::move(message.exec)));
   CO_TRY(const auto view, call.engine().get(call.caller(), call.sandbox()));
-  CO_TRY(auto lease, call.engine().guest(call.caller(), view.id));
+  CO_TRY(auto lease, co_await call.engine().use(call.caller(), view.id));
   CO_TRY(auto request, call.engine().complete(call.caller(), view.id, std::move(plan.request)));
   auto account = std::make_unique<ExecAccount>(call.caller(), call.metrics(), view.driver, view.id);
   account->begin(request);
@@ -290,7 +290,7 @@ Task<> attach_socket(Call& call) {
   CO_TRY(const auto from_out, read_number(query, "stdout_offset", UINT64_MAX));
   CO_TRY(const auto from_err, read_number(query, "stderr_offset", UINT64_MAX));
   CO_TRY(const auto on_disconnect, read_on_disconnect(call.request()));
-  CO_TRY(auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   CO_TRY(auto attached, co_await lease->attach(id, {from_out.value_or(0), from_err.value_or(0)}));
   CO_TRY(Socket socket, co_await call.accept_websocket(kProtocol));
   Begun begun{std::move(lease), std::move(attached), "", AfterStdin::leave_open, nullptr};

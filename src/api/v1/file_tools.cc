@@ -53,7 +53,7 @@ void append_event(std::string& json, const ToolEvent& event) {
 }
 
 Task<> answer_search(Call& call, ToolRequest request, std::string path, std::string name) {
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   CO_TRY(auto started, co_await lease->start_tool(std::move(request)));
   const std::shared_ptr<FileTool> tool = std::move(started);
   call.exchange().on_closed([tool] { tool->interrupt(); });
@@ -169,7 +169,7 @@ Task<> watch_files(Call& call) {
   request.path = std::move(path).value_or(".");
   CO_TRY(const auto recursive, read_flag(query, "recursive"));
   request.recursive = recursive.value_or(false);
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   CO_TRY(auto started, co_await lease->start_tool(std::move(request)));
   const std::shared_ptr<FileTool> tool = std::move(started);
   call.exchange().on_closed([tool] { tool->interrupt(); });

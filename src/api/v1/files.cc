@@ -111,7 +111,7 @@ void describe_file_requests(openapi::Schemas& schemas) {
 
 Task<> read_file(Call& call) {
   CO_TRY(auto path, read_needed_path(call.request().query));
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   call.begin_operation(lease, "read_file");
   CO_TRY(const auto reader, co_await lease->open_read(std::move(path)));
   const uint64_t size = reader->size();
@@ -160,7 +160,7 @@ Task<> write_file(Call& call) {
                         "a file has at most " + std::to_string(most) + " bytes here");
   if (call.exchange().declared_body_size().value_or(0) > most) co_return too_large;
 
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   call.begin_operation(lease, "write_file");
   const std::string condition(call.request().headers.get("If-Match"));
   CO_TRY(auto before, co_await find_mismatch(*lease, path, condition));
@@ -185,7 +185,7 @@ Task<> write_file(Call& call) {
 Task<> delete_file(Call& call) {
   CO_TRY(auto path, read_needed_path(call.request().query));
   CO_TRY(const auto recursive, read_flag(call.request().query, "recursive"));
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   call.begin_operation(lease, "remove_file");
   const auto how = recursive.value_or(false) ? Recursive::yes : Recursive::no;
   CO_TRY_OK(co_await lease->remove(std::move(path), how));
@@ -195,7 +195,7 @@ Task<> delete_file(Call& call) {
 Task<> list_files(Call& call) {
   CO_TRY(auto given, read_path(call.request().query));
   const std::string path = std::move(given).value_or(".");
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   call.begin_operation(lease, "list_files");
   CO_TRY(const auto infos, co_await lease->list(path, kMostListed));
   std::string json;
@@ -213,7 +213,7 @@ Task<> list_files(Call& call) {
 
 Task<> stat_file(Call& call) {
   CO_TRY(auto path, read_path(call.request().query));
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   call.begin_operation(lease, "stat_file");
   CO_TRY(const auto info, co_await lease->stat(std::move(path).value_or(".")));
   co_return co_await answer_info(call, info);
@@ -222,7 +222,7 @@ Task<> stat_file(Call& call) {
 Task<> make_directory(Call& call) {
   CO_TRY(auto wire, co_await read_json<WireMkdir>(call, kMostJson));
   CO_TRY(auto path, pick_path("path", std::move(wire.path), std::move(wire.path_b64)));
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   call.begin_operation(lease, "make_directory");
   const auto how = wire.parents.value_or(true) ? Parents::create : Parents::must_exist;
   CO_TRY_OK(co_await lease->mkdir(std::move(path), how));
@@ -233,7 +233,7 @@ Task<> move_file(Call& call) {
   CO_TRY(auto wire, co_await read_json<WireMove>(call, kMostJson));
   CO_TRY(auto from, pick_path("from", std::move(wire.from), std::move(wire.from_b64)));
   CO_TRY(auto to, pick_path("to", std::move(wire.to), std::move(wire.to_b64)));
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   call.begin_operation(lease, "move_file");
   CO_TRY_OK(co_await lease->move(std::move(from), std::move(to)));
   co_return co_await call.answer_nothing();
@@ -242,7 +242,7 @@ Task<> move_file(Call& call) {
 Task<> remove_file(Call& call) {
   CO_TRY(auto wire, co_await read_json<WireRemove>(call, kMostJson));
   CO_TRY(auto path, pick_path("path", std::move(wire.path), std::move(wire.path_b64)));
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   call.begin_operation(lease, "remove_file");
   const auto how = wire.recursive.value_or(false) ? Recursive::yes : Recursive::no;
   CO_TRY_OK(co_await lease->remove(std::move(path), how));

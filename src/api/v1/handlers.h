@@ -12,6 +12,7 @@ Task<> list_sandboxes(Call& call);
 Task<> get_sandbox(Call& call);
 Task<> delete_sandbox(Call& call);
 Task<> sandbox_stats(Call& call);
+Task<> sandbox_start(Call& call);
 
 // lifecycle.cc
 Task<> stop_sandbox(Call& call);
@@ -20,10 +21,33 @@ Task<> recreate_sandbox(Call& call);
 Task<> renew_sandbox(Call& call);
 Task<> pause_sandbox(Call& call);
 Task<> resume_sandbox(Call& call);
-Task<> snapshot_sandbox(Call& call);
+Task<> reset_sandbox(Call& call);
 Task<> fork_sandbox(Call& call);
 Task<> resize_sandbox(Call& call);
 Task<> patch_sandbox(Call& call);
+
+// snapshots.cc
+Task<> snapshot_sandbox(Call& call);
+Task<> create_snapshot(Call& call);
+Task<> list_snapshots(Call& call);
+Task<> get_snapshot(Call& call);
+Task<> delete_snapshot(Call& call);
+
+// pools.cc
+Task<> list_pools(Call& call);
+Task<> get_pool(Call& call);
+Task<> create_pool(Call& call);
+Task<> change_pool(Call& call);
+Task<> drain_pool(Call& call);
+Task<> delete_pool(Call& call);
+Task<> acquire_sandbox(Call& call);
+Task<> release_sandbox(Call& call);
+// sessions.cc
+Task<> open_session(Call& call);
+Task<> list_sessions(Call& call);
+Task<> get_session(Call& call);
+Task<> renew_session(Call& call);
+Task<> close_session(Call& call);
 
 // exec.cc, exec_socket.cc, runs.cc, batch.cc
 Task<> exec(Call& call);
@@ -86,6 +110,11 @@ Task<> get_template(Call& call);
 Task<> put_template(Call& call);
 Task<> roll_back_template(Call& call);
 Task<> delete_template(Call& call);
+
+// profiles.cc
+Task<> list_profiles(Call& call);
+Task<> get_profile(Call& call);
+Task<> plan(Call& call);
 
 // drivers.cc
 Task<> list_drivers(Call& call);

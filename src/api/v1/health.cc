@@ -46,8 +46,15 @@ Task<> metrics(Call& call) {
   };
   set_length("calls", lengths.calls);
   set_length("turns", lengths.turns);
+  set_length("admission", lengths.admission);
   set_length("cleanup", lengths.cleanup);
   set_length("store", lengths.store);
+  const auto set_health = [&](std::string_view health, size_t count) {
+    call.metrics().unhealthy.at(health).set(static_cast<int64_t>(count));
+  };
+  set_health("unresponsive", lengths.unresponsive);
+  set_health("recovering", lengths.recovering);
+  set_health("failed", lengths.failed);
   if (call.options().spans_to_export) set_length("export", call.options().spans_to_export());
   net::Response response;
   response.headers = call.headers(telemetry::kMetricsContentType);

@@ -28,11 +28,16 @@ constexpr openapi::Field kKeyFields[] = {
 struct WireToken {
   static constexpr std::string_view kSchema = "MakeToken";
   std::optional<int64_t> ttl_s;
+  std::optional<TokenMode> mode;
 };
-BOOST_DESCRIBE_STRUCT(WireToken, (), (ttl_s))
+BOOST_DESCRIBE_STRUCT(WireToken, (), (ttl_s, mode))
 
 constexpr openapi::Field kTokenFields[] = {
     {"ttl_s", "", {.least = 1, .most = kLongestTokenLife.count()}, R"({"default":3600})"},
+    {"mode",
+     "`read`: for viewers, who see files, output and what there is, and change nothing.",
+     {},
+     R"({"default":"use"})"},
 };
 
 std::optional<std::chrono::seconds> to_seconds(std::optional<int64_t> count) {
@@ -114,8 +119,8 @@ Task<> revoke_key(Call& call) {
 
 Task<> make_token(Call& call) {
   CO_TRY(const auto wire, co_await read_optional_json<WireToken>(call));
-  CO_TRY(const auto made,
-         call.tokens().make(call.caller(), call.sandbox(), to_seconds(wire.ttl_s)));
+  CO_TRY(const auto made, call.tokens().make(call.caller(), call.sandbox(), to_seconds(wire.ttl_s),
+                                             wire.mode.value_or(TokenMode::use)));
   std::string json;
   ObjectWriter object(json);
   object.member("token", made.token);

@@ -4,6 +4,7 @@
 #include "api/openapi/requests.h"
 #include "api/v1/handlers.h"
 #include "api/v1/sandbox_wire.h"
+#include "core/request_check.h"
 
 namespace atl::api::v1 {
 namespace {
@@ -22,11 +23,11 @@ struct WireRenew {
 };
 BOOST_DESCRIBE_STRUCT(WireRenew, (), (ttl_s))
 
-struct WireSnapshot {
-  static constexpr std::string_view kSchema = "Snapshot";
-  std::optional<std::string> name;
+struct WireReset {
+  static constexpr std::string_view kSchema = "Reset";
+  std::optional<std::map<std::string, std::string>> env;
 };
-BOOST_DESCRIBE_STRUCT(WireSnapshot, (), (name))
+BOOST_DESCRIBE_STRUCT(WireReset, (), (env))
 
 // What can be changed of a sandbox; what is absent stays.
 struct WirePatch {
@@ -37,17 +38,21 @@ BOOST_DESCRIBE_STRUCT(WirePatch, (), (resources))
 
 struct WireFork {
   static constexpr std::string_view kSchema = "Fork";
-  std::optional<uint64_t> count;
+  std::optional<int64_t> count;
+  std::optional<SnapshotKind> kind;
 };
-BOOST_DESCRIBE_STRUCT(WireFork, (), (count))
+BOOST_DESCRIBE_STRUCT(WireFork, (), (count, kind))
 
 constexpr openapi::Field kRenewFields[] = {
     {"ttl_s", "Absent: as long as it was given at first.", {.least = 1}},
 };
-constexpr openapi::Field kSnapshotFields[] = {{"name"}};
+constexpr openapi::Field kResetFields[] = {
+    {"env", "For every command from now on. Never stored or told.", {.most = int64_t{kMostEnv}}},
+};
 constexpr openapi::Field kPatchFields[] = {{"resources"}};
 constexpr openapi::Field kForkFields[] = {
     {"count", "", {.least = 1, .most = int64_t{kMostForks}}, R"({"default":1})"},
+    {"kind", "With `memory` the processes go on in each copy.", {}, R"({"default":"disk"})"},
 };
 
 Task<> answer_view(Call& call, SandboxView view) {
@@ -69,7 +74,7 @@ Task<> change(Call& call, Verb verb) {
 void describe_lifecycle_requests(openapi::Schemas& schemas) {
   schemas.add_empty<WireNothing>(R"({"description":"Empty, or an empty object."})");
   schemas.add<WireRenew, kRenewFields>();
-  schemas.add<WireSnapshot, kSnapshotFields>();
+  schemas.add<WireReset, kResetFields>();
   schemas.add<WirePatch, kPatchFields>(R"({"description":"What is absent stays as it is."})");
   schemas.add<WireFork, kForkFields>();
 }
@@ -100,27 +105,24 @@ Task<> patch_sandbox(Call& call) {
   co_return co_await answer_view(call, std::move(view));
 }
 
-Task<> snapshot_sandbox(Call& call) {
-  CO_TRY(auto wire, co_await read_optional_json<WireSnapshot>(call));
-  std::string name = std::move(wire.name).value_or("");
-  CO_TRY(const auto snapshot,
-         co_await call.engine().snapshot(call.caller(), call.sandbox(), std::move(name)));
-  std::string json;
-  ObjectWriter object(json);
-  object.member("snapshot", snapshot);
-  object.close();
-  co_return co_await call.answer(201, std::move(json));
+Task<> reset_sandbox(Call& call) {
+  CO_TRY(auto wire, co_await read_optional_json<WireReset>(call));
+  auto env = std::move(wire.env).value_or(std::map<std::string, std::string>());
+  CO_TRY(auto view, co_await call.engine().reset(call.caller(), call.sandbox(), std::move(env)));
+  co_return co_await answer_view(call, std::move(view));
 }
 
 Task<> fork_sandbox(Call& call) {
   CO_TRY(const auto wire, co_await read_optional_json<WireFork>(call));
-  const uint64_t count = wire.count.value_or(1);
-  if (count < 1 || count > kMostForks) {
+  const int64_t asked = wire.count.value_or(1);
+  if (asked < 1 || asked > int64_t{kMostForks}) {
     co_return Error(Code::invalid_argument,
                     "count: it is between 1 and " + std::to_string(kMostForks))
         .at_stage("request");
   }
-  CO_TRY(const auto views, co_await call.engine().fork(call.caller(), call.sandbox(), count));
+  const auto count = static_cast<size_t>(asked);
+  const SnapshotKind kind = wire.kind.value_or(SnapshotKind::disk);
+  CO_TRY(const auto views, co_await call.engine().fork(call.caller(), call.sandbox(), count, kind));
   std::string json;
   ObjectWriter object(json);
   object.key("sandboxes") += '[';

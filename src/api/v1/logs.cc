@@ -91,7 +91,7 @@ Task<> read_logs(Call& call) {
   CO_TRY(const auto wanted, read_choice<WireStream>(query, "stream"));
   CO_TRY(const auto tail, read_number(query, "tail", kMostLines));
   CO_TRY(const auto follows, read_flag(query, "follow"));
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   CO_TRY(const auto info, co_await get_process(*lease, id));
 
   LogRequest asked;

@@ -69,7 +69,7 @@ Task<> dial_port(Call& call) {
         .with_hint("from a terminal: atoll port BOX " + std::to_string(port))
         .at_stage("request");
   }
-  CO_TRY(auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   CO_TRY(auto tunnel, co_await lease->dial(port));
   CO_TRY(auto released, co_await call.upgrade("tcp"));
   released.stream->set_deadline(std::nullopt);

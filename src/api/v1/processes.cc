@@ -97,7 +97,7 @@ Task<ProcessInfo> get_process(Guest& guest, std::optional<ProcessId> id) {
 }
 
 Task<> list_processes(Call& call) {
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   CO_TRY(const auto infos, co_await lease->processes());
   std::string json;
   ObjectWriter object(json);
@@ -118,7 +118,7 @@ Task<> attach_output(Call& call) {
   CO_TRY(const auto from_err, read_number(query, "stderr_offset", UINT64_MAX));
   CO_TRY(const auto keep, read_number(query, "max_output_bytes", kMostKeep));
   CO_TRY(const auto on_disconnect, read_on_disconnect(call.request()));
-  CO_TRY(auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   CO_TRY(auto attached, co_await lease->attach(id, {from_out.value_or(0), from_err.value_or(0)}));
 
   const auto sink = make_sink(call, find_reply(call.request()), keep.value_or(kDefaultKeep));
@@ -131,7 +131,7 @@ Task<> attach_output(Call& call) {
 Task<> write_stdin(Call& call) {
   CO_TRY(const auto id, call.process());
   CO_TRY(const auto eof, read_flag(call.request().query, "eof"));
-  CO_TRY(auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   CO_TRY(const auto info, co_await get_process(*lease, id));
   if (!info.running) {
     co_return Error(Code::conflict, "process " + std::to_string(id) + " has ended");
@@ -153,7 +153,7 @@ Task<> signal_process(Call& call) {
   CO_TRY(const auto wire, co_await read_json<WireSignal>(call, kMostJson));
   CO_TRY(const auto number, to_signal(wire.signal));
   CO_TRY(const auto id, call.process());
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   CO_TRY_OK(co_await lease->signal(id, number));
   co_return co_await call.answer_nothing();
 }
@@ -162,7 +162,7 @@ Task<> resize_process(Call& call) {
   CO_TRY(const auto wire, co_await read_json<WireTerminal>(call, kMostJson));
   CO_TRY(const auto size, to_size(wire));
   CO_TRY(const auto id, call.process());
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   CO_TRY_OK(co_await lease->resize(id, size));
   co_return co_await call.answer_nothing();
 }

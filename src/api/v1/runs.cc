@@ -143,8 +143,10 @@ void describe_run_requests(openapi::Schemas& schemas) {
 Task<> run(Call& call) {
   CO_TRY(auto wire, co_await read_json<WireRun>(call, kMostCreateJson));
   if (!wire.code) CO_TRY_OK(check_without_code(wire));
+  if (wire.sandbox)
+    add_snapshots_template(*wire.sandbox, call.engine(), call.caller(), call.templates());
   auto request = to_request(std::move(wire.sandbox).value_or(WireCreate{}), call.visitor().seat,
-                            call.templates());
+                            call.templates(), &call.engine().profiles());
   if (!request) co_return std::move(request).error().with("sandbox");
   CO_TRY_OK(add_files(request->files, std::move(wire.files), std::move(wire.files_b64)));
   auto exec = std::move(wire.exec).value_or(WireExec{});

@@ -1,4 +1,4 @@
-// /v1/sandboxes: create, list, get, delete, stats.
+// /v1/sandboxes: create, list, get, delete, stats, and how one began.
 #include "api/body.h"
 #include "api/object_writer.h"
 #include "api/parameters.h"
@@ -43,7 +43,13 @@ Task<> create_sandbox(Call& call) {
   if (const auto key = call.request().headers.find("Idempotency-Key")) {
     idempotency = Idempotency{std::string(*key), hash_of(wire)};
   }
-  CO_TRY(auto request, to_request(std::move(wire), call.visitor().seat, call.templates()));
+  add_snapshots_template(wire, call.engine(), call.caller(), call.templates());
+  CO_TRY(auto request, to_request(std::move(wire), call.visitor().seat, call.templates(),
+                                  &call.engine().profiles()));
+  // Whoever goes away while waiting for a turn gives it up; what is being made is made.
+  const auto stop = std::make_shared<RunStop>();
+  request.stop = stop;
+  call.exchange().on_closed([stop] { stop->stop(); });
   CO_TRY(const auto view,
          co_await call.engine().create(call.caller(), std::move(request), std::move(idempotency)));
   net::Response response;
@@ -56,8 +62,10 @@ Task<> create_sandbox(Call& call) {
 
 Task<> explain_sandbox(Call& call) {
   CO_TRY(auto wire, co_await read_json<WireCreate>(call, kMostCreateJson));
-  CO_TRY(auto request, to_request(std::move(wire), call.visitor().seat, call.templates()));
-  CO_TRY(const auto explanation, co_await call.engine().explain(std::move(request)));
+  add_snapshots_template(wire, call.engine(), call.caller(), call.templates());
+  CO_TRY(auto request, to_request(std::move(wire), call.visitor().seat, call.templates(),
+                                  &call.engine().profiles()));
+  CO_TRY(const auto explanation, co_await call.engine().explain(call.caller(), std::move(request)));
   std::string json;
   append_explanation(json, explanation);
   co_return co_await call.answer(200, std::move(json));
@@ -94,6 +102,13 @@ Task<> get_sandbox(Call& call) {
 Task<> delete_sandbox(Call& call) {
   CO_TRY_OK(co_await call.engine().destroy(call.caller(), call.sandbox()));
   co_return co_await call.answer_nothing();
+}
+
+Task<> sandbox_start(Call& call) {
+  CO_TRY(const auto record, co_await call.engine().start_record(call.caller(), call.sandbox()));
+  std::string json;
+  append_start(json, record);
+  co_return co_await call.answer(200, std::move(json));
 }
 
 Task<> sandbox_stats(Call& call) {

@@ -44,7 +44,7 @@ Task<> answer_offset(Call& call, std::string upload, uint64_t offset, int status
 Task<> upload_status(Call& call) {
   CO_TRY(auto path, read_needed_path(call.request().query));
   CO_TRY(auto upload, read_upload(call.request().query));
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   CO_TRY(const auto offset, co_await lease->uploaded(std::move(path), upload));
   co_return co_await answer_offset(call, std::move(upload), offset, 200);
 }
@@ -66,7 +66,7 @@ Task<> resume_upload(Call& call, std::string path) {
   if (call.exchange().declared_body_size().value_or(0) > *size - *offset) co_return too_much;
   request.offset = *offset;
 
-  CO_TRY(const auto lease, call.engine().guest(call.caller(), call.sandbox()));
+  CO_TRY(const auto lease, co_await call.engine().use(call.caller(), call.sandbox()));
   const std::string condition(call.request().headers.get("If-Match"));
   CO_TRY(auto before, co_await find_mismatch(*lease, path, condition));
   if (!before.empty()) co_return co_await answer_mismatch(call, std::move(before));

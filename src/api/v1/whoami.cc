@@ -7,6 +7,43 @@
 #include "core/request_check.h"
 
 namespace atl::api::v1 {
+namespace {
+
+template <typename T>
+void append_limit(ObjectWriter& object, std::string_view name, const std::optional<T>& limit) {
+  if (limit) {
+    object.member(name, *limit);
+  } else {
+    object.null(name);
+  }
+}
+
+std::optional<double> to_cpus(std::optional<int64_t> milli) {
+  if (!milli) return std::nullopt;
+  return static_cast<double>(*milli) / 1'000;
+}
+
+// Each limit with what there is of it now.
+void append_quota(ObjectWriter& object, const TenantUse& use, const EngineOptions& engine) {
+  append_limit(object, "sandboxes", use.quota.sandboxes);
+  object.member("sandboxes_now", use.used.sandboxes);
+  append_limit(object, "cpus", to_cpus(use.quota.milli_cpus));
+  object.member("cpus_now", static_cast<double>(use.used.milli_cpus) / 1'000);
+  append_limit(object, "memory_mb", use.quota.memory_mb);
+  object.member("memory_mb_now", use.used.memory_mb);
+  append_limit(object, "disk_mb", use.quota.disk_mb);
+  object.member("disk_mb_now", use.used.disk_mb);
+  append_limit(object, "creates_per_s", use.quota.creates_per_s);
+  append_limit(object, "at_once", use.quota.at_once);
+  object.member("at_once_now", use.at_once);
+  object.member("waiting_now", use.waiting);
+  const AdmissionOptions& queue = engine.admission;
+  object.member("queue", queue.longest_queue);
+  object.member("queue_timeout_ms", static_cast<int64_t>(queue.longest_queue_timeout.count()));
+  object.member("queue_timeout_default_ms", static_cast<int64_t>(queue.queue_timeout.count()));
+}
+
+}  // namespace
 
 Task<> who_am_i(Call& call) {
   const Caller& caller = call.caller();
@@ -27,12 +64,19 @@ Task<> who_am_i(Call& call) {
 Task<> limits(Call& call) {
   const Caller& caller = call.caller();
   const EngineOptions& engine = call.engine().options();
+  const std::string asked(call.request().query.get("tenant"));
+  if (!asked.empty() && asked != caller.tenant && caller.role != Role::admin) {
+    co_return Error(Code::permission_denied,
+                    "tenant: another tenant's limits are an admin's to see")
+        .with_hint("leave it out to see your own");
+  }
+  const std::string& tenant = asked.empty() ? caller.tenant : asked;
   const bool is_limited = caller.role != Role::admin && call.options().requests.per_second > 0;
   std::string json;
   ObjectWriter object(json);
   if (caller.sandbox.empty()) {
-    object.member("sandboxes", engine.most_sandboxes_per_tenant);
-    object.member("sandboxes_now", call.engine().count_of(caller.tenant));
+    append_quota(object, call.engine().use_of(tenant), engine);
+    object.member("snapshots", engine.most_snapshots_per_tenant);
   }
   if (is_limited) {
     object.member("requests_per_s", call.options().requests.per_second);

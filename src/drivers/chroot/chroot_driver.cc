@@ -18,6 +18,7 @@ std::unique_ptr<Driver> make_chroot_driver(const Context& context) {
   can.network = NetworkControl::deny;
   can.own_root = true;
   can.root_dir = true;
+  can.templates = true;
   can.needs_root_dir = true;
   can.not_protected = {
       "commands share the kernel and the user id with the host: a kernel bug is a way out",

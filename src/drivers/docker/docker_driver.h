@@ -1,4 +1,4 @@
-// `docker`: containers of a local Docker engine.
+// `docker`: containers of a Docker engine, on this host or elsewhere.
 #pragma once
 
 #include <memory>

@@ -10,6 +10,7 @@ std::unique_ptr<Driver> make_local_driver(const Context& context) {
   options.confinement = native::Confinement::none;
   auto& can = options.capabilities;
   can.isolation = Isolation::none;
+  can.typical_start_ms = 3;
   can.limits = {.memory = Limit::per_process,
                 .output = Limit::enforced,
                 .wall_time = Limit::enforced,

@@ -11,6 +11,7 @@ std::unique_ptr<Driver> make_subprocess_driver(const Context& context) {
   options.confinement = native::Confinement::process;
   auto& can = options.capabilities;
   can.isolation = Isolation::process;
+  can.typical_start_ms = 3;
   can.limits = {.memory = Limit::per_process,
                 .open_files = Limit::per_process,
                 .output = Limit::enforced,

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 
@@ -289,7 +290,11 @@ ATOLL_IN_CHILD int child_main(void* argument) {
   } else if ((plan.namespaces & CLONE_NEWCGROUP) != 0 && unshare(CLONE_NEWCGROUP) != 0) {
     fail(launch, BoxStage::cgroup);
   }
-  if ((plan.namespaces & CLONE_NEWNET) != 0 && !raise_loopback()) fail(launch, BoxStage::network);
+  if (launch.network != nullptr) {
+    if (setns(launch.network->get(), CLONE_NEWNET) != 0) fail(launch, BoxStage::network);
+  } else if ((plan.namespaces & CLONE_NEWNET) != 0 && !raise_loopback()) {
+    fail(launch, BoxStage::network);
+  }
   if ((plan.namespaces & CLONE_NEWUTS) != 0 &&
       sethostname(plan.hostname.c_str(), plan.hostname.size()) != 0) {
     fail(launch, BoxStage::hostname);
@@ -355,7 +360,8 @@ ATOLL_IN_CHILD int child_main(void* argument) {
 
 int highest_descriptor(const BoxLaunch& launch) {
   int highest = std::max({launch.program, launch.shared_root, launch.shared_stage,
-                          launch.user_namespace, launch.hand_down, launch.landlock});
+                          launch.user_namespace, launch.hand_down, launch.landlock,
+                          launch.network != nullptr ? launch.network->get() : -1});
   const auto look = [&](const int* fds, size_t count) {
     for (size_t i = 0; i < count; ++i) highest = std::max(highest, fds[i]);
   };
@@ -381,6 +387,11 @@ Result<StartedAgent> start_box(BoxLaunch& launch) {
   if (launch.plan->authority == Authority::root) flags &= ~static_cast<uint64_t>(CLONE_NEWUSER);
   // The host's mounts, which may be many, need not be copied only to be left.
   if (launch.shared_root >= 0) flags &= ~static_cast<uint64_t>(CLONE_NEWNS);
+  if (launch.network != nullptr) {
+    flags &= ~static_cast<uint64_t>(CLONE_NEWNET);
+    if (!*launch.network) *launch.network = make_network(launch.home_network);
+    if (!*launch.network) return os_error("making a network namespace");
+  }
 
   sigset_t all, saved;
   sigfillset(&all);
@@ -400,6 +411,17 @@ Result<StartedAgent> start_box(BoxLaunch& launch) {
   std::string what = to_text(launch.failed_at);
   if (launch.subject[0] != 0) what += std::string(" ") + launch.subject;
   return os_error_from(launch.failure, what);
+}
+
+Fd make_network(int home) {
+  if (unshare(CLONE_NEWNET) != 0) return {};
+  const bool is_up = raise_loopback();
+  Fd made(is_up ? open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC) : -1);
+  const int failure = errno;
+  // Whatever is made next must not find itself in a sandbox's.
+  if (setns(home, CLONE_NEWNET) != 0) std::abort();
+  errno = failure;
+  return made;
 }
 
 const char* to_text(BoxStage stage) { return kStageTexts[static_cast<int>(stage)]; }

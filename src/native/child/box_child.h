@@ -60,6 +60,9 @@ struct BoxLaunch {
   int shared_stage = -1;
   const BoxTree* trees = nullptr;
   size_t tree_count = 0;
+  // Made by start_box if it is empty; nullptr = the clone makes one that nobody keeps.
+  Fd* network = nullptr;
+  int home_network = -1;
   int user_namespace = -1;  // entered at the end; -1 = made by the clone itself
   uint32_t first_id = 0;    // of the range: what 0 inside is outside
   uid_t outer_user = 0;     // rootless: who we are
@@ -92,6 +95,10 @@ struct StartedAgent {
 inline constexpr int kNotForChildren = 1024;
 
 Result<StartedAgent> start_box(BoxLaunch& launch);
+
+// A network namespace with nothing but a loopback interface, or an empty descriptor with errno. The
+// calling thread enters it and comes back to `home`.
+Fd make_network(int home);
 
 const char* to_text(BoxStage stage);
 

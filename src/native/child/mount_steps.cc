@@ -252,27 +252,28 @@ ATOLL_IN_CHILD int seal(const Step& step) {
 }
 
 // Names in a file system of the kernel's own, so that none is a link; those that this kernel lacks
-// need no cover.
+// need no cover. The cover's flags come along, and one call for each is a third of what a detached
+// copy takes.
 ATOLL_IN_CHILD int mask(const Step& step) {
-  const Held directory(open_place(step.target.c_str(), O_DIRECTORY));
-  const Held cover(open(step.source.c_str(), O_PATH | O_CLOEXEC));
-  if (directory.fd < 0 || cover.fd < 0) return -1;
-  char name[NAME_MAX + 1];
+  char path[kLongestPath];
+  const size_t start = step.target.size() + 1;
+  if (start + NAME_MAX >= sizeof path) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  memcpy(path, step.target.c_str(), start - 1);
+  path[start - 1] = '/';
   for (const char* at = step.text.c_str(); *at != 0;) {
     const size_t length = strcspn(at, " ");
-    if (length >= sizeof name) {
+    if (length > NAME_MAX) {
       errno = ENAMETOOLONG;
       return -1;
     }
-    memcpy(name, at, length);
-    name[length] = 0;
+    memcpy(path + start, at, length);
+    path[start + length] = 0;
     at += length + (at[length] == 0 ? 0 : 1);
-    const Held tree(open_tree(cover.fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH));
-    if (tree.fd < 0) return -1;
-    if (move_mount(tree.fd, "", directory.fd, name, MOVE_MOUNT_F_EMPTY_PATH) != 0 &&
-        errno != ENOENT) {
+    if (mount(step.source.c_str(), path, nullptr, MS_BIND, nullptr) != 0 && errno != ENOENT)
       return -1;
-    }
   }
   return 0;
 }

@@ -168,7 +168,8 @@ void BoxMaker::adopt(const Record& record) {
   if (record.pool_bytes > 0) pool_.adopt(record.id, record.pool_bytes);
 }
 
-Result<> BoxMaker::release(const std::string& id, IdRange& ids) {
+Result<> BoxMaker::release(const std::string& id, IdRange& ids, Fd network) {
+  networks_.give_back(std::move(network));
   processors_.give_back(id);
   if (ids.lock) {
     slots_.erase(ids.slot);
@@ -216,8 +217,19 @@ const HostView& BoxMaker::look_at_host() {
   if (looked_at_ == Micros(0) || now - looked_at_ > kGlance) {
     host_ = view_host();
     looked_at_ = now;
+    plan_.reset();
   }
   return host_;
+}
+
+Result<std::shared_ptr<const Plan>> BoxMaker::plan_for(const BoxOrder& order) {
+  const HostView& host = look_at_host();
+  if (plan_ && planned_ == order.request) return plan_;
+  const auto authority = support_.rootless ? Authority::rootless : Authority::root;
+  TRY(auto plan, make_plan(order.id, order.request, host, authority, cgroups_, without_));
+  planned_ = order.request;
+  plan_ = std::make_shared<const Plan>(std::move(plan));
+  return plan_;
 }
 
 Result<std::unique_ptr<BoxInMaking>> BoxMaker::begin(BoxOrder order) {
@@ -225,15 +237,13 @@ Result<std::unique_ptr<BoxInMaking>> BoxMaker::begin(BoxOrder order) {
     return Error(Code::unavailable, support_.reason).with_hint(support_.hint);
   }
   TRY_OK(open_once());
-  const auto authority = support_.rootless ? Authority::rootless : Authority::root;
   auto made = std::make_unique<BoxInMaking>();
   BoxInMaking& making = *made;
   making.order = std::move(order);
-  TRY(making.plan, make_plan(making.order.id, making.order.request, look_at_host(), authority,
-                             cgroups_, without_));
+  TRY(making.plan, plan_for(making.order));
   BoxLaunch& launch = making.launch;
-  launch.plan = &making.plan;
-  TRY(const auto* shared, shared_roots_.find(making.plan));
+  launch.plan = making.plan.get();
+  TRY(const auto* shared, shared_roots_.find(*making.plan));
   if (shared != nullptr) {
     launch.shared_root = shared->root.get();
     launch.shared_stage = shared->stage.get();
@@ -241,7 +251,7 @@ Result<std::unique_ptr<BoxInMaking>> BoxMaker::begin(BoxOrder order) {
   launch.program = making.order.program;
   launch.outer_user = geteuid();
   launch.outer_group = getegid();
-  if (authority == Authority::root) {
+  if (!support_.rootless) {
     uint32_t hint = first_free_;
     while (slots_.contains(hint)) ++hint;
     first_free_ = hint;
@@ -253,9 +263,14 @@ Result<std::unique_ptr<BoxInMaking>> BoxMaker::begin(BoxOrder order) {
       launch.user_namespace = making.name_space.get();
       launch.first_id = base;
     }
+    if ((making.plan->namespaces & CLONE_NEWNET) != 0 && networks_.home() >= 0) {
+      making.box.network = networks_.take();
+      launch.network = &making.box.network;
+      launch.home_network = networks_.home();
+    }
   }
   TRY_OK(gather_trees(making));
-  if (!without_.has(Layer::landlock) && !making.plan.sentry) {
+  if (!without_.has(Layer::landlock) && !making.plan->sentry) {
     TRY(making.landlock, LandlockRules::create(LandlockTcp::leave));
     launch.landlock = making.landlock->descriptor();
     launch.landlock_abi = making.landlock->abi();
@@ -267,7 +282,7 @@ Result<std::unique_ptr<BoxInMaking>> BoxMaker::begin(BoxOrder order) {
     making.box.processors = to_text(taken);
   }
   auto prepared = [&]() -> Result<> {
-    if (making.plan.cgroup_version != CgroupVersion::none) {
+    if (making.plan->cgroup_version != CgroupVersion::none) {
       TRY(making.box.cgroups, BoxCgroups::create(cgroups_, making.order.id, making.agent_outside));
     }
     return prepare_launch(making);
@@ -296,9 +311,9 @@ Result<> BoxMaker::gather_trees(BoxInMaking& making) {
       making.trees.push_back({-1, making.paths[i].c_str(), info.st_dev, info.st_ino});
     }
   }
-  if (making.plan.storage == Storage::pool) {
-    TRY(auto store, pool_.create(order.id, making.plan.disk_bytes));
-    making.box.pool_bytes = making.plan.disk_bytes;
+  if (making.plan->storage == Storage::pool) {
+    TRY(auto store, pool_.create(order.id, making.plan->disk_bytes));
+    making.box.pool_bytes = making.plan->disk_bytes;
     if (making.name_space) TRY_OK(idmap(store.get(), making.name_space, "(the storage pool)"));
     making.trees.push_back({store.get(), nullptr, 0, 0});
     making.detached.push_back(std::move(store));
@@ -312,7 +327,7 @@ Result<> BoxMaker::prepare_launch(BoxInMaking& making) {
   BoxLaunch& launch = making.launch;
   MadeBox& box = making.box;
   const BoxOrder& order = making.order;
-  BoxFacts facts = facts_of(making.plan);
+  BoxFacts facts = facts_of(*making.plan);
   making.joins.clear();
   making.work.clear();
   if (box.cgroups) {
@@ -338,7 +353,7 @@ Result<> BoxMaker::prepare_launch(BoxInMaking& making) {
   if (box.ids.lock) making.given.push_back(box.ids.lock.get());
   making.given.insert(making.given.end(), making.work.begin(), making.work.end());
   making.hand_down = "+memory +pids";
-  if (making.plan.cgroup.cpu_millis > 0 || making.plan.cgroup.cpu_weight > 0 ||
+  if (making.plan->cgroup.cpu_millis > 0 || making.plan->cgroup.cpu_weight > 0 ||
       (cgroups_.roles() & kRoleCpu) != 0) {
     making.hand_down += " +cpu";
   }
@@ -360,7 +375,7 @@ Result<bool> BoxMaker::end(BoxInMaking& making, Result<StartedAgent> started) {
     TRY(box.agent, std::move(started));
     // No command can run yet: the way to the agent is not open to anybody before we answer.
     if (!box.cgroups) return {};
-    TRY_OK(box.cgroups.finish(making.agent_outside, making.plan.cgroup));
+    TRY_OK(box.cgroups.finish(making.agent_outside, making.plan->cgroup));
     return processors_.pin(making.order.id);
   };
   auto settled = settle();
@@ -381,7 +396,7 @@ void BoxMaker::give_up(BoxInMaking& making) {
     waitpid(box.agent.pid, nullptr, 0);
   }
   static_cast<void>(box.cgroups.remove());
-  static_cast<void>(release(making.order.id, box.ids));
+  static_cast<void>(release(making.order.id, box.ids, std::move(box.network)));
 }
 
 }  // namespace atl::native

@@ -18,6 +18,7 @@
 #include "native/id_range.h"
 #include "native/landlock.h"
 #include "native/launcher/agent_process.h"
+#include "native/launcher/clean_networks.h"
 #include "native/launcher/record.h"
 #include "native/launcher/shared_roots.h"
 #include "native/launcher/storage_pool.h"
@@ -32,6 +33,7 @@ struct MadeBox {
   StartedAgent agent;
   BoxCgroups cgroups;
   IdRange ids;
+  Fd network;              // empty unless it may serve another one
   std::string processors;  // that are its own
   uint64_t pool_bytes = 0;
 };
@@ -49,7 +51,7 @@ struct BoxOrder {
 // A sandbox on its way: everything that its launch points at.
 struct BoxInMaking {
   BoxOrder order;
-  Plan plan;
+  std::shared_ptr<const Plan> plan;
   MadeBox box;
   BoxLaunch launch;
   uid_t agent_outside = 0;
@@ -79,7 +81,7 @@ class BoxMaker final {
   // Once it has been started. True: it was in vain for a reason that has passed, start it again.
   Result<bool> end(BoxInMaking& making, Result<StartedAgent> started);
   // Everything that a sandbox held but its cgroups.
-  Result<> release(const std::string& id, IdRange& ids);
+  Result<> release(const std::string& id, IdRange& ids, Fd network);
   void adopt(const Record& record);
 
   // The groups that an earlier launcher made for a sandbox, to be watched over or removed.
@@ -89,6 +91,7 @@ class BoxMaker final {
   BoxMaker(CgroupSlice cgroups, LayerSet without);
   Result<> open_once();
   const HostView& look_at_host();
+  Result<std::shared_ptr<const Plan>> plan_for(const BoxOrder& order);
   Result<> gather_trees(BoxInMaking& making);
   Result<> prepare_launch(BoxInMaking& making);
   void give_up(BoxInMaking& making);
@@ -102,8 +105,12 @@ class BoxMaker final {
   Fd id_directory_;
   StoragePool pool_;
   SharedRoots shared_roots_;
+  CleanNetworks networks_;
   HostView host_;
   Micros looked_at_{};
+  // The last one that was made from this view, which most sandboxes have in common.
+  BoxRequest planned_;
+  std::shared_ptr<const Plan> plan_;
   std::set<uint32_t> slots_;
   uint32_t first_free_ = 0;  // below it every slot is taken
 };

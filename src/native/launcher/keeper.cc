@@ -34,6 +34,7 @@ sigset_t signals_of(KeptFor whom) {
 struct Ended {
   int status = 0;
   bool is_replaced = false;
+  bool was_told_to_leave = false;
 };
 
 // Collects everybody until it was the launcher's turn, and obeys meanwhile.
@@ -48,7 +49,10 @@ Result<Ended> wait_for_end(pid_t launcher, const sigset_t& signals) {
     }
     const int number = sigwaitinfo(&signals, nullptr);
     if (number < 0 && errno != EINTR) return os_error("waiting for the launcher");
-    if (number == SIGTERM) kill(launcher, SIGTERM);
+    if (number == SIGTERM) {
+      ended.was_told_to_leave = true;
+      kill(launcher, SIGTERM);
+    }
     if (number == SIGHUP) {
       ended.is_replaced = true;
       kill(launcher, SIGKILL);
@@ -85,6 +89,8 @@ Result<KeptUntil> keep(KeptFor whom, int run_directory, int (*launcher_main)(voi
       unlinkat(run_directory, kKeeperLock, 0);
       return KeptUntil::launcher_left;
     }
+    // One that was killed before it obeyed: the word waits, blocked, for its successor.
+    if (ended.was_told_to_leave) raise(SIGTERM);
     if (ended.is_replaced) return KeptUntil::replacement;
     std::fprintf(stderr, "atoll-launcher: ended with status %d; starting it again\n", ended.status);
     // One that cannot even start must not eat a core by trying.

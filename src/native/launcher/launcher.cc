@@ -31,7 +31,8 @@ namespace {
 
 constexpr size_t kMostClients = 16;
 constexpr auto kEndingPatience = std::chrono::seconds(5);
-constexpr auto kStartPatience = std::chrono::seconds(30);  // for the first client to come
+constexpr auto kHeldPatience = std::chrono::milliseconds(50);  // before it is let go
+constexpr auto kStartPatience = std::chrono::seconds(30);      // for the first client to come
 constexpr auto kIdlePatience = std::chrono::seconds(1);
 
 }  // namespace
@@ -261,6 +262,7 @@ Result<> Launcher::handle(Client& client, const Packet& packet, std::vector<Fd> 
     case Operation::resume: {
       TRY(auto id, decode_id(packet.body));
       TRY(Box * box, find_box(id));
+      box->was_paused = true;
       TRY_OK(box->cgroups.freeze(packet.operation == Operation::pause));
       answer(client, packet.request, Operation::ok, {});
       return {};
@@ -332,8 +334,8 @@ void Launcher::destroy_box(Client* client, uint32_t request, Box& box) {
 void Launcher::begin_ending(Box& box) {
   if (box.ending) return;
   box.ending = true;
-  box.kill_at = now() + kEndingPatience;
-  box.cgroups.let_die();
+  box.kill_at = now() + (box.record.boxed ? Micros(kHeldPatience) : Micros(kEndingPatience));
+  if (box.was_paused || !box.is_child) box.cgroups.let_die();
   // The first process of a pid namespace takes all others along; elsewhere the agent ends them.
   static_cast<void>(os::send_signal(box.pidfd, box.record.boxed ? SIGKILL : SIGTERM));
 }
@@ -356,7 +358,8 @@ void Launcher::on_agent_ended(const std::string& id) {
       log("removing the cgroups of " + id + ": " + removed.error().message());
     }
   }
-  if (auto released = maker_->release(id, box.ids); !released) log(released.error().message());
+  if (auto released = maker_->release(id, box.ids, std::move(box.network)); !released)
+    log(released.error().message());
   if (!left_nothing && !box.record.boxed) {
     kill_stragglers(id);
     kill_inherited();
@@ -480,7 +483,10 @@ void Launcher::act_on_deadlines() {
   for (auto& [id, box] : boxes_) {
     if (box->ending) {
       if (box->kill_at.count() > 0 && box->kill_at <= moment && box->pidfd) {
-        log("the agent of " + id + " does not end; killing it");
+        // The agent itself may have held a command back.
+        box->cgroups.let_die();
+        if (!box->record.boxed || std::exchange(box->is_late, true))
+          log("the agent of " + id + " does not end; killing it");
         box->kill_at = moment + kEndingPatience;
         static_cast<void>(os::send_signal(box->pidfd, SIGKILL));
       }

@@ -23,6 +23,7 @@ namespace {
 
 constexpr size_t kMostBoxes = 20'000;
 constexpr size_t kMostWaiting = 1024;
+constexpr size_t kMostWithNetwork = 1024;
 constexpr auto kPoolPatience = std::chrono::seconds(30);
 
 Result<> check(const LaunchRequest& launch, const std::vector<Fd>& descriptors) {
@@ -53,6 +54,11 @@ void log(const std::string& message) {
 Result<> Launcher::create_box(Client& client, uint32_t request, LaunchRequest launch,
                               std::vector<Fd> descriptors) {
   TRY_OK(check(launch, descriptors));
+  // A daemon replaces each parked sandbox that ends. Obeyed, it would keep us here for ever.
+  if (is_leaving_) {
+    return Error(Code::unavailable, "the launcher is being stopped")
+        .with_hint("it serves again when its service is started");
+  }
   const auto waits = [&](const Waiting& one) { return one.launch.id == launch.id; };
   if (boxes_.contains(launch.id) || std::ranges::any_of(waiting_, waits) ||
       (making_ && making_->box->record.id == launch.id)) {
@@ -149,6 +155,7 @@ void Launcher::on_started() {
     MadeBox& made = making.parts->box;
     making.box->cgroups = std::move(made.cgroups);
     making.box->ids = std::move(made.ids);
+    making.box->network = std::move(made.network);
     making.box->record.processors = std::move(made.processors);
     making.box->record.pool_bytes = made.pool_bytes;
     auto agent = std::move(made.agent);
@@ -173,7 +180,10 @@ Result<> Launcher::end_box(Making making, StartedAgent agent) {
   const auto stat = os::find_process(agent.pid);
   box->record.start_ticks = stat ? stat->start_ticks : 0;
   const std::string id = box->record.id;
-  for (Fd* kept : {&box->directory, &box->pidfd, &box->ids.lock}) kept->move_up(kNotForChildren);
+  // With so many the descriptors are needed for others.
+  if (boxes_.size() >= kMostWithNetwork) box->network.close();
+  for (Fd* kept : {&box->directory, &box->pidfd, &box->ids.lock, &box->network})
+    kept->move_up(kNotForChildren);
   auto watched =
       poller_.add(box->pidfd.get(), EPOLLIN, [this, id](uint32_t) { on_agent_ended(id); });
   auto saved = watched ? save_record(box->directory.get(), box->record) : watched;
@@ -182,7 +192,7 @@ Result<> Launcher::end_box(Making making, StartedAgent agent) {
     static_cast<void>(os::send_signal(box->pidfd, SIGKILL));
     waitpid(agent.pid, nullptr, 0);
     static_cast<void>(box->cgroups.remove());
-    static_cast<void>(maker_->release(id, box->ids));
+    static_cast<void>(maker_->release(id, box->ids, std::move(box->network)));
     return saved;
   }
   Box& kept = *(boxes_[id] = std::move(box));

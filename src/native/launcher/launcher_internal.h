@@ -30,9 +30,12 @@ struct Launcher::Box {
   Fd pidfd;
   BoxCgroups cgroups;
   IdRange ids;
+  Fd network;
   bool is_child = false;
+  bool was_paused = false;
   bool ending = false;
   bool expired = false;
+  bool is_late = false;
   Micros kill_at{0};
   std::vector<Waiter> waiters;  // for its complete end
 };

@@ -5,6 +5,11 @@
 // packet, those below; afterwards each connection that somebody makes to the sandbox's socket, one
 // a packet. The agent answers the first packet with one of its own when it is there. When the gate
 // closes, nobody watches over the agent any more, and it ends.
+//
+// Before all of the sandbox is kept (native/keeper_call.h) the agent is told to rest: it closes its
+// connections, forgets its token, answers with the same word and waits for a first packet, which
+// comes through whatever gate it wakes up at. That may be another sandbox's. Where it is the same
+// one, nobody waits for the agent, and the packet has no connection.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +20,9 @@ namespace atl::native {
 constexpr const char* kGatedAgent = "/opt/atoll/bin/atoll-agent";
 constexpr const char* kGateArgument = "--gate";
 
-// In the first packet: the connection, the configuration, the token with the facts.
+// In the first packet: the configuration, the token with the facts, the connection.
 constexpr size_t kGateDescriptors = 3;
-constexpr const char* kGateWord = "g";  // every packet's content
+constexpr const char* kGateWord = "g";  // the content of packets that bring something
+constexpr const char* kRestWord = "r";
 
 }  // namespace atl::native

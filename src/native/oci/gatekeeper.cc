@@ -13,13 +13,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 
 #include "base/text.h"
 #include "guest/refusal.h"
 #include "native/agent_places.h"
+#include "native/keeper_call.h"
+#include "native/oci/box_files.h"
 #include "native/oci/gate.h"
 #include "native/oci/oci_config.h"
 #include "os/file.h"
+#include "os/signals.h"
 #include "os/socket.h"
 
 namespace atl::native {
@@ -29,6 +33,7 @@ constexpr auto kStartPatience = std::chrono::seconds(20);
 constexpr int kToldPatienceMs = 60'000;
 constexpr size_t kLargestFacts = 64 * 1024;
 constexpr size_t kKeptMessages = 2048;
+constexpr size_t kMostArriving = 64;
 
 constexpr uint64_t bit(int capability) { return 1ULL << capability; }
 // Inside: what it takes to start commands as others, to end them, and to own files for them.
@@ -56,6 +61,17 @@ std::string json_of(const BoxFacts& facts) {
   return to_json(config);
 }
 
+// The type of the frame that comes after `preface` bytes, which stay; nothing before it is there.
+// A connection that has closed is the agent's to find out.
+std::optional<guest::FrameType> type_of_first(int socket, size_t preface) {
+  std::array<char, kTokenBytes + guest::kFrameHeader> bytes;
+  const size_t wanted = preface + guest::kFrameHeader;
+  const ssize_t got = recv(socket, bytes.data(), wanted, MSG_PEEK | MSG_DONTWAIT);
+  if (got == 0) return guest::FrameType::hello;
+  if (got < static_cast<ssize_t>(wanted)) return std::nullopt;
+  return static_cast<guest::FrameType>(bytes[preface + guest::kFrameTypeAt]);
+}
+
 Result<Fd> pipe_with(const std::string& bytes) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return os_error("making a pipe");
@@ -64,24 +80,14 @@ Result<Fd> pipe_with(const std::string& bytes) {
   return read_end;
 }
 
-Result<Fd> take_signals() {
-  sigset_t mask;
-  sigemptyset(&mask);
-  sigaddset(&mask, SIGCHLD);
-  if (sigprocmask(SIG_BLOCK, &mask, nullptr) != 0) return os_error("blocking signals");
-  signal(SIGPIPE, SIG_IGN);
-  Fd fd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd) return os_error("making a signalfd");
-  return fd;
-}
-
 }  // namespace
 
 Gatekeeper::Gatekeeper(os::Poller poller, Fd signals)
     : poller_(std::move(poller)),
       signals_(std::move(signals)),
       connection_(kAgentConnection),
-      listener_(kAgentListener) {}
+      listener_(kAgentListener),
+      config_(kAgentConfig) {}
 
 Result<std::unique_ptr<Gatekeeper>> Gatekeeper::create() {
   for (int fd = kAgentConnection; fd < 64; ++fd) fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -92,42 +98,66 @@ Result<std::unique_ptr<Gatekeeper>> Gatekeeper::create() {
   TRY(auto facts, decode_box_facts(std::string_view(token).substr(kTokenBytes)));
   token.resize(kTokenBytes);
   TRY(auto poller, os::Poller::create());
-  TRY(auto signals, take_signals());
+  TRY(auto signals, os::take_signals({{SIGCHLD}}));
   std::unique_ptr<Gatekeeper> keeper(new Gatekeeper(std::move(poller), std::move(signals)));
-  TRY_OK(keeper->open(std::move(facts), std::move(token)));
+  keeper->facts_ = std::move(facts);
+  keeper->token_ = std::move(token);
+  if (auto opened = keeper->open(); !opened) {
+    keeper->refuse(opened.error());
+    return std::move(opened).error();
+  }
   return keeper;
 }
 
-Result<> Gatekeeper::open(BoxFacts facts, std::string token) {
+Result<> Gatekeeper::open() {
   // The launcher answers its client when limits are set, and the client speaks then.
   pollfd spoken{connection_.get(), POLLIN, 0};
   if (poll(&spoken, 1, kToldPatienceMs) <= 0 || (spoken.revents & POLLIN) == 0)
     return Error(Code::unavailable, "nobody wants the sandbox");
-  TRY_OK(write_bundle(json_of(facts)));
-  RuntimeGroups groups{facts.cgroup_version, {}};
-  int next = kBoxFirstDescriptor + (facts.has_id_lock ? 1 : 0);
-  for (size_t i = 0; i < facts.work_roles.size(); ++i) groups.work.emplace_back(next++);
+  TRY(const auto image, take_image());
+  TRY_OK(write_bundle(json_of(facts_)));
+  groups_.version = facts_.cgroup_version;
+  int next = kBoxFirstDescriptor + (facts_.has_id_lock ? 1 : 0);
+  for (size_t i = 0; i < facts_.work_roles.size(); ++i) groups_.work.emplace_back(next++);
+  if (image) TRY_OK(unpack_box_files(image.get()));
+  TRY_OK(start(image.get()));
+  deadline_ = system_clock().boot() + (is_taken_up_ ? Micros(kTakeUpPatience) : kStartPatience);
+  return poller_.add(signals_.get(), EPOLLIN, [this](uint32_t) { on_signal(); });
+}
+
+Result<Fd> Gatekeeper::take_image() {
+  if (type_of_first(connection_.get(), 0) != guest::FrameType::take_up) return Fd();
+  std::array<char, guest::kFrameHeader> call;
+  TRY(auto received, os::receive_some(connection_.get(), call));
+  if (received.bytes != call.size() || received.descriptors.size() != 1)
+    return Error(Code::invalid_argument, "there is nothing to take up");
+  is_taken_up_ = true;
+  TRY_OK(check_can_be_kept(facts_));
+  received.descriptors[0].move_up(kRuntimeAside);
+  return std::move(received.descriptors[0]);
+}
+
+Result<> Gatekeeper::start(int image) {
   TRY(auto ends, os::socket_pair(os::SocketKind::packets));
   gate_ = std::move(ends.first);
-  TRY(runtime_, start_runtime(groups, ends.second));
-  TRY_OK(hand_in(facts, token));
-  deadline_ = system_clock().boot() + kStartPatience;
-  TRY_OK(poller_.add(signals_.get(), EPOLLIN, [this](uint32_t) { on_signal(); }));
+  TRY(runtime_, start_runtime(groups_, ends.second, image));
+  TRY_OK(hand_in());
   TRY_OK(poller_.add(runtime_.messages.get(), EPOLLIN, [this](uint32_t) { on_messages(); }));
   return poller_.add(gate_.get(), EPOLLIN, [this](uint32_t) { on_gate(); });
 }
 
 // Of cgroups, ids and copies the second kernel knows nothing.
-Result<> Gatekeeper::hand_in(const BoxFacts& facts, const std::string& token) {
-  BoxFacts inner = facts;
+Result<> Gatekeeper::hand_in() {
+  BoxFacts inner = facts_;
   inner.has_id_lock = false;
   inner.cgroup_version = CgroupVersion::none;
   inner.work_roles.clear();
   inner.copies.clear();
   inner.outer_kernel = kernel_name();
-  TRY(const auto told, pipe_with(token + encode(inner)));
-  const Fd config(kAgentConfig);
-  const int given[kGateDescriptors] = {connection_.get(), config.get(), told.get()};
+  TRY(const auto told, pipe_with(token_ + encode(inner)));
+  if (lseek(config_.get(), 0, SEEK_SET) != 0) return os_error("rewinding the configuration");
+  std::vector<int> given{config_.get(), told.get()};
+  if (connection_) given.push_back(connection_.get());
   TRY_OK(os::send_some(gate_.get(), kGateWord, given));
   return {};
 }
@@ -156,9 +186,9 @@ void Gatekeeper::on_gate() {
   }
   if (deadline_ == Micros(0)) return;
   deadline_ = Micros(0);
+  if (is_taken_up_) answer_keeper_call(connection_.get(), std::string());
   connection_.close();
-  static_cast<void>(
-      poller_.add(listener_.get(), EPOLLIN, [this](uint32_t) { bring_connection(); }));
+  static_cast<void>(poller_.add(listener_.get(), EPOLLIN, [this](uint32_t) { take_connection(); }));
 }
 
 void Gatekeeper::on_messages() {
@@ -170,22 +200,44 @@ void Gatekeeper::on_messages() {
   if (said_.size() > kKeptMessages) said_.erase(0, said_.size() - kKeptMessages);
 }
 
-void Gatekeeper::bring_connection() {
+void Gatekeeper::take_connection() {
   auto socket = os::accept_from(listener_);
   if (!socket) return;
-  const int given[] = {socket->get()};
+  // Who says nothing makes room for the next.
+  if (arriving_.size() >= kMostArriving) {
+    poller_.remove(arriving_.begin()->first);
+    arriving_.erase(arriving_.begin());
+  }
+  const int number = socket->get();
+  // Told of once for all that has come, and not again and again until the rest is there.
+  if (poller_.add(number, EPOLLIN | EPOLLET, [this, number](uint32_t) { on_arrived(number); }))
+    arriving_.insert_or_assign(number, std::move(*socket));
+}
+
+void Gatekeeper::on_arrived(int number) {
+  const auto type = type_of_first(number, kTokenBytes);
+  if (!type) return;
+  poller_.remove(number);
+  const Fd connection = std::move(arriving_.extract(number).mapped());
+  if (*type == guest::FrameType::keep) return on_keep(connection);
+  const int given[] = {connection.get()};
   // Who comes while the agent takes nobody in finds the connection closed, and comes again.
   static_cast<void>(os::send_some(gate_.get(), kGateWord, given));
 }
 
-void Gatekeeper::refuse(const Error& error) {
-  std::string why = error.message();
+std::string Gatekeeper::what_was_said() const {
   const size_t first = said_.find_first_not_of(" \n");
   const size_t last = said_.find_last_not_of(" \n");
-  if (first != std::string::npos)
-    why += ": " + to_printable(std::string_view(said_).substr(first, last - first + 1));
-  guest::refuse_first_call(connection_.get(),
-                           Error(error.code(), std::move(why)).with_hint(error.hint()));
+  if (first == std::string::npos) return "";
+  return to_printable(std::string_view(said_).substr(first, last - first + 1));
+}
+
+void Gatekeeper::refuse(const Error& error) {
+  std::string why = error.message();
+  if (const std::string said = what_was_said(); !said.empty()) why += ": " + said;
+  const Error refusal = Error(error.code(), std::move(why)).with_hint(error.hint());
+  if (is_taken_up_) return answer_keeper_call(connection_.get(), refusal);
+  guest::refuse_first_call(connection_.get(), refusal);
 }
 
 int Gatekeeper::run() {
@@ -196,8 +248,8 @@ int Gatekeeper::run() {
   if (deadline_ == Micros(0)) return status_;
   // It said its last words before it ended.
   on_messages();
-  const char* const what = ended_ ? "runsc could not start the sandbox"
-                                  : "runsc has not started the sandbox within 20 seconds";
+  const char* const what =
+      ended_ ? "runsc could not start the sandbox" : "runsc has not started the sandbox in time";
   refuse(Error(Code::unavailable, what).with_hint("atoll doctor gvisor looks for what is missing"));
   return 1;
 }

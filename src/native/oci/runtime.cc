@@ -1,20 +1,35 @@
 #include "native/oci/runtime.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
+#include "base/text.h"
 #include "os/file.h"
+#include "os/process.h"
 
 namespace atl::native {
 namespace {
 
 constexpr const char* kGroup = "sentry";
+constexpr const char* kContainer = "sandbox";
+constexpr const char* kState = "state";
+constexpr int kLookEveryMs = 100;
+// Where the runtime finds a directory that is nowhere in the box.
+constexpr int kImagePlace = 3;
+constexpr const char* kImagePath = "--image-path=/proc/self/fd/3";
+constexpr auto kOrderPatience = std::chrono::seconds(30);
+constexpr auto kKeepPatience = std::chrono::minutes(5);
+constexpr size_t kKeptMessages = 300;
 
 // The files to write "0" into. On version 2 processes are only in groups without groups below, and
 // the launcher has handed controllers down to those below `work`.
@@ -35,7 +50,8 @@ Result<std::vector<Fd>> open_joins(const RuntimeGroups& groups) {
   return joins;
 }
 
-[[noreturn]] void become_runtime(const std::vector<Fd>& joins, int input, int output) {
+[[noreturn]] void become_runtime(const std::vector<Fd>& joins, int input, int output, int image,
+                                 const std::vector<std::string>& words) {
   // Neither lives without the other: who is left of the two would be nobody's.
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   const auto fail = [](const char* what) {
@@ -51,14 +67,14 @@ Result<std::vector<Fd>> open_joins(const RuntimeGroups& groups) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
-  const std::string directory = kRuntimeDirectory;
-  const std::string state = "--root=" + directory + "/state";
-  const std::string bundle = "--bundle=" + directory + "/bundle";
+  if (image >= 0 && dup2(image, kImagePlace) < 0) fail("placing the image");
+  const std::string state = std::string("--root=") + kRuntimeDirectory + "/" + kState;
   // Cgroups are ours, and there is no network but the second kernel's own loopback.
-  const char* const arguments[] = {"runsc", state.c_str(),  "--network=none", "--ignore-cgroups",
-                                   "run",   bundle.c_str(), "sandbox",        nullptr};
+  std::vector<const char*> arguments{"runsc", state.c_str(), "--network=none", "--ignore-cgroups"};
+  for (const auto& word : words) arguments.push_back(word.c_str());
+  arguments.push_back(nullptr);
   const char* const environment[] = {"PATH=/usr/bin:/bin", nullptr};
-  execve(kRuntimeProgram, const_cast<char* const*>(arguments),
+  execve(kRuntimeProgram, const_cast<char* const*>(arguments.data()),
          const_cast<char* const*>(environment));
   fail("executing runsc");
   __builtin_unreachable();
@@ -73,7 +89,10 @@ Result<> write_bundle(const std::string& config) {
   return os::replace_file(bundle.get(), "config.json", config, 0600);
 }
 
-Result<StartedRuntime> start_runtime(const RuntimeGroups& groups, const Fd& input) {
+namespace {
+
+Result<StartedRuntime> start_with(const RuntimeGroups& groups, int input, int image,
+                                  const std::vector<std::string>& words) {
   TRY(const auto joins, open_joins(groups));
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return os_error("making a pipe");
@@ -82,8 +101,68 @@ Result<StartedRuntime> start_runtime(const RuntimeGroups& groups, const Fd& inpu
   const Fd output(ends[1]);
   started.pid = fork();
   if (started.pid < 0) return os_error("starting runsc");
-  if (started.pid == 0) become_runtime(joins, input.get(), output.get());
+  if (started.pid == 0) become_runtime(joins, input, output.get(), image, words);
   return started;
+}
+
+// True once the process has ended, and is reaped.
+bool wait_for_end(pid_t pid, Micros deadline, int& status) {
+  const auto ended = os::open_pidfd(pid);
+  while (ended) {
+    if (waitpid(pid, &status, WNOHANG) != 0) return true;
+    const auto left = std::chrono::ceil<Millis>(deadline - system_clock().boot());
+    if (left.count() <= 0) return false;
+    pollfd wait{ended->get(), POLLIN, 0};
+    if (poll(&wait, 1, static_cast<int>(left.count())) < 0 && errno != EINTR) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<StartedRuntime> start_runtime(const RuntimeGroups& groups, const Fd& input, int image) {
+  const std::string bundle = std::string("--bundle=") + kRuntimeDirectory + "/bundle";
+  std::vector<std::string> words{"run", bundle, kContainer};
+  if (image >= 0) words = {"restore", bundle, kImagePath, kContainer};
+  return start_with(groups, input.get(), image, words);
+}
+
+Result<> order_runtime(const RuntimeGroups& groups, RuntimeOrder order, int image) {
+  TRY(const auto nothing, os::open_at(AT_FDCWD, "/dev/null", O_RDONLY));
+  std::vector<std::string> words{order == RuntimeOrder::pause ? "pause" : "resume", kContainer};
+  if (order == RuntimeOrder::keep) words = {"checkpoint", kImagePath, kContainer};
+  TRY(const auto started, start_with(groups, nothing.get(), image, words));
+  const Micros patience = order == RuntimeOrder::keep ? Micros(kKeepPatience) : kOrderPatience;
+  int status = 0;
+  if (!wait_for_end(started.pid, system_clock().boot() + patience, status)) {
+    kill(started.pid, SIGKILL);
+    waitpid(started.pid, nullptr, 0);
+    return Error(Code::deadline_exceeded, "runsc " + words[0] + " takes too long");
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  std::string said(kKeptMessages, '\0');
+  const ssize_t got = read(started.messages.get(), said.data(), said.size());
+  said.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  return Error(Code::unavailable, "runsc " + words[0] + ": " + to_printable(said));
+}
+
+Result<> end_runtime(const Fd& signals) {
+  // Whoever is killed leaves his children to us, so in the end all of them are ours to reap.
+  kill(-1, SIGKILL);
+  const Micros deadline = system_clock().boot() + kOrderPatience;
+  for (pid_t pid = 0; pid >= 0;) {
+    pid = waitpid(-1, nullptr, WNOHANG);
+    if (pid != 0) continue;
+    if (system_clock().boot() >= deadline)
+      return Error(Code::deadline_exceeded, "runsc does not end");
+    pollfd wait{signals.get(), POLLIN, 0};
+    static_cast<void>(poll(&wait, 1, kLookEveryMs));
+    signalfd_siginfo info{};
+    while (read(signals.get(), &info, sizeof info) == sizeof info) {
+    }
+  }
+  TRY(const auto directory, os::open_at(AT_FDCWD, kRuntimeDirectory, O_RDONLY | O_DIRECTORY));
+  return os::remove_tree(directory.get(), kState);
 }
 
 }  // namespace atl::native

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/result.h"
 #include "native/box_facts.h"
@@ -31,8 +32,29 @@ struct StartedRuntime {
   Fd messages;  // what it and the first process write to stdout and stderr; non-blocking
 };
 
-// Starts `runsc run`, which ends with the container, and the container with it. `input` becomes the
-// first process's stdin.
-Result<StartedRuntime> start_runtime(const RuntimeGroups& groups, const Fd& input);
+// Descriptors for the runtime are above the places that it finds them in.
+constexpr int kRuntimeAside = 64;
+
+// What the first process begins with: nothing, or a directory with what RuntimeOrder::keep has left
+// there.
+constexpr int kNoImage = -1;
+constexpr const char* kImageFile = "checkpoint.img";
+
+// Starts the container under a runtime that ends with it, and it with the runtime. `input` becomes
+// the first process's stdin, also where that goes on from an image.
+Result<StartedRuntime> start_runtime(const RuntimeGroups& groups, const Fd& input, int image);
+
+enum class RuntimeOrder : uint8_t {
+  pause,
+  resume,
+  keep,  // its memory into the directory `image`, as kImageFile; the container is of no use then
+};
+
+// Has the runtime do something to the container, and waits for it. An error says what it said.
+Result<> order_runtime(const RuntimeGroups& groups, RuntimeOrder order, int image = kNoImage);
+
+// Ends every process of the box but ourselves, the runtime and its container among them, and takes
+// away what it has noted. Only as the box's first process. `signals` tells of SIGCHLD.
+Result<> end_runtime(const Fd& signals);
 
 }  // namespace atl::native

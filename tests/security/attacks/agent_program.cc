@@ -47,7 +47,7 @@ ATTACK(script_interpreter, .title = "catch the agent as a script's interpreter",
       const std::string pid = entry->d_name;
       if (atoi(entry->d_name) <= 0 || pid == agent || pid == std::to_string(getpid())) continue;
       const auto name = read_all("/proc/" + pid + "/comm");
-      if (!name || !name->starts_with("atoll-agent")) continue;
+      if (!name || !(name->starts_with("atoll-agent") || *name == "agent\n")) continue;
       const auto status = read_all("/proc/" + pid + "/status");
       // The launcher's and other agents are attacked elsewhere: this is about children of ours.
       if (!status || status->find("PPid:\t" + agent + "\n") == std::string::npos) continue;

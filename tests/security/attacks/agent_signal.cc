@@ -15,7 +15,8 @@ ATTACK(kill_agent, .title = "kill pid 1 of the sandbox", .user = User::root,
   const pid_t agent = getppid();
   // Nobody else's parent is to be killed: not a shell's, not init.
   const auto name = read_all("/proc/" + std::to_string(agent) + "/comm");
-  if (!name || !name->starts_with("atoll-agent")) return denied(ESRCH, "the parent is no agent");
+  const bool is_agent = name && (name->starts_with("atoll-agent") || *name == "agent\n");
+  if (!is_agent) return denied(ESRCH, "the parent is no agent");
   int refused = 0;
   for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM,
                            SIGSEGV, SIGILL, SIGABRT, SIGSTOP, SIGKILL}) {

@@ -152,6 +152,10 @@ struct Settings {
   std::map<std::string, std::string> files = {};  // bytes by path, in it from the beginning
   std::chrono::seconds ttl{0};                    // it ends then, whatever it does
   std::chrono::seconds idle{0};  // it ends when nothing was asked of it for so long
+  // Instead of ending it can rest, and the next use wakes it: "stop", "pause"; "" = "kill".
+  std::string on_expire = {}, on_idle = {};
+  std::chrono::seconds keep{0};  // how long it is kept after its ttl
+  std::string on_failure = {};   // "recreate": it is made anew when it dies
 };
 
 // The members that programs branch on; `json` is all that the daemon said.

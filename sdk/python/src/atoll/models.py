@@ -21,6 +21,13 @@ FileKind = Literal["file", "directory", "symlink", "other"]
 # Ordered, weakest first.
 Isolation = Literal["none", "process", "container", "sentry", "vm"]
 
+# What becomes of a sandbox whose time is up or that nobody uses. `kill`: nothing of it is left. `stop`: its processes
+# end, its files stay. `pause`: its processes stand still.
+OnEnd = Literal["kill", "stop", "pause"]
+
+# What becomes of a sandbox that dies or does not answer.
+OnFailure = Literal["fail", "recreate"]
+
 # On this host, on machines of the operator's, or at somebody else's.
 Placement = Literal["host", "own", "third_party"]
 
@@ -28,14 +35,38 @@ Placement = Literal["host", "own", "third_party"]
 # contents, no changes. `agent`: makes sandboxes in its tenant and sees those that it made.
 Role = Literal["admin", "member", "viewer", "agent"]
 
+# Who shares the sandbox of a session: nobody, all sessions of an agent, of a workspace, or of the tenant.
+SessionScope = Literal["session", "agent", "workspace", "shared"]
+
+# Files, or processes and their memory, too.
+SnapshotKind = Literal["disk", "memory"]
+
+# `lost`: the driver does not have it any more, because somebody has removed it there.
+SnapshotState = Literal["making", "ready", "lost", "dropping"]
+
 # Of a sandbox.
 State = Literal["pending", "starting", "running", "paused", "stopping", "stopped", "destroyed", "failed"]
+
+# In which order drivers are asked that would all do; never whether one does.
+Strategy = Literal["priority", "fastest", "cheapest", "round_robin", "weighted"]
 
 # What it was made from.
 TemplateKind = Literal["docker", "oci", "rootfs"]
 
 # Whose use it is: of what was waited for, or of the whole cgroup.
 UsageScope = Literal["waited", "cgroup"]
+
+
+class Acquire(TypedDict, total=False):
+    # Unique within the tenant while it lives.
+    name: str
+    # Whose it is in the caller's own books.
+    user_id: str
+    # When it ends by itself. Absent: as a request without one.
+    ttl_s: int
+    # It also ends when nobody has used it for so long.
+    idle_s: int
+    labels: Dict[str, str]
 
 
 class BatchCounts(TypedDict):
@@ -81,6 +112,19 @@ class BatchRun(_BatchRunRequired, total=False):
     problem: Problem
 
 
+class ChangePool(TypedDict, total=False):
+    # So many are ready, however quiet it is.
+    min: int
+    # So many while the pool is in use. Absent: `min`, or 1.
+    target: int
+    # So many when more is asked for. Absent: `target`.
+    max: int
+    # What was not needed for so long is given back.
+    idle_s: int
+    # What waited for so long is replaced.
+    max_age_s: int
+
+
 class _CreateKeyRequired(TypedDict):
     role: Role
 
@@ -94,9 +138,48 @@ class CreateKey(_CreateKeyRequired, total=False):
     ttl_s: int
 
 
+class _CreatePoolRequired(TypedDict):
+    name: str
+
+
+class CreatePool(_CreatePoolRequired, total=False):
+    # `NAME[@VERSION]`, which says what is not said here.
+    profile: str
+    # Absent: the one that a request without one would get.
+    driver: str
+    image: str
+    # `NAME[:TAG]`.
+    template: str
+    runtime: str
+    resources: Resources
+    min_isolation: Isolation
+    placement: Placement
+    # `bridge` takes a profile that allows it.
+    network: Literal["none", "bridge"]
+    persistence: Literal["ephemeral", "persistent"]
+    # So many are ready, however quiet it is.
+    min: int
+    # So many while the pool is in use. Absent: `min`, or 1.
+    target: int
+    # So many when more is asked for. Absent: `target`.
+    max: int
+    # What was not needed for so long is given back.
+    idle_s: int
+    # What waited for so long is replaced.
+    max_age_s: int
+
+
 class CreateSandbox(TypedDict, total=False):
     # Absent: the first that is strong enough.
     driver: str
+    # A named route instead of a driver: `auto`, `docker` (then native), `wasm` (then docker, then native), or the
+    # name of a driver, which is then the only one. No route goes below the floor.
+    run_mode: str
+    # In which order drivers are asked that would all do: as they are configured, by measured start, by price, in
+    # turn, or by configured weight. Absent: the profile's, else the daemon's.
+    strategy: Strategy
+    # `NAME[@VERSION]` of a profile, which says what the request does not; without a version, the highest. `none` is
+    # without one.
     profile: str
     # Unique within the tenant while it lives.
     name: str
@@ -104,8 +187,18 @@ class CreateSandbox(TypedDict, total=False):
     user_id: str
     # When it ends by itself. Absent: as the daemon is configured.
     ttl_s: int
-    # It also ends when nobody has used it for so long.
+    # It also ends, or rests, when nobody has used it for so long.
     idle_s: int
+    # What becomes of it at the end of `ttl_s`: with `stop` or `pause` it is kept for `keep_s`, and whoever uses it
+    # next wakes it.
+    on_expire: Literal["kill", "stop", "pause"]
+    # What becomes of it after `idle_s`; with `stop` or `pause`, whoever uses it next wakes it.
+    on_idle: Literal["kill", "stop", "pause"]
+    # How long it is kept after `ttl_s`, with an `on_expire` that keeps it. Absent: a day.
+    keep_s: int
+    # With `recreate` it is made anew under its id when it dies or does not answer, a few times; what was in it is
+    # gone then.
+    on_failure: Literal["fail", "recreate"]
     labels: Dict[str, str]
     # For every command. Never stored or told.
     env: Dict[str, str]
@@ -122,6 +215,22 @@ class CreateSandbox(TypedDict, total=False):
     # `NAME[:TAG]` of a template as the root file system, copied on write. Its image's environment, user and working
     # directory hold where the request says nothing.
     template: str
+    # An image as the root file system, by the name that the driver's engine has for it: `NAME[:TAG]` or
+    # `NAME@sha256:DIGEST`.
+    image: str
+    # When the engine fetches that image.
+    pull: Literal["missing", "never", "always"]
+    # A runtime of the driver's engine, one of its `runtimes`; it decides the isolation.
+    runtime: str
+    # `persistent`: what is changed in the root file system is the sandbox's own and in its snapshots.
+    persistence: Literal["ephemeral", "persistent"]
+    # `none`, and only where the network is really cut off; `bridge`, the network of a container engine, takes a
+    # profile that allows it. Absent: as the profile says, otherwise none.
+    network: Literal["none", "bridge"]
+    # The id or name of a snapshot that it starts from. It is made by the driver that has it, and what is absent of
+    # `resources`, `image`, `runtime`, `persistence` and `template` is as it was there. The environment is not in a
+    # snapshot.
+    snapshot: str
     # An interpreter that is started ahead and waits for the first command, if that is a plain call of it. Where the
     # driver cannot do that, nothing happens. A run needs not say it.
     warm: Literal["python3", "node"]
@@ -129,10 +238,21 @@ class CreateSandbox(TypedDict, total=False):
     user: str
     # Where commands run that do not say. Absent: the workspace.
     cwd: str
+    # How long it may wait for its turn where there is no room now: 0 does not wait. Absent: as the daemon is
+    # configured. GET /v1/limits tells both, and the most.
+    queue_timeout_ms: int
     # Text files that it has from the beginning, by path; a relative path is below the workspace.
     files: Dict[str, str]
     # The same for bytes, in base64.
     files_b64: Dict[str, str]
+
+
+class CreateSnapshot(TypedDict, total=False):
+    # Unique within the tenant.
+    name: str
+    # Files, or processes and their memory, too.
+    kind: Literal["disk", "memory"]
+    labels: Dict[str, str]
 
 
 class _DriverRequired(TypedDict):
@@ -145,6 +265,22 @@ class Driver(_DriverRequired, total=False):
     unavailable_because: str
     # What would make it available.
     hint: str
+    # As its probes tell, with hysteresis. `failing` is not down yet; `recovering` is asked after the healthy ones.
+    health: Literal["unknown", "healthy", "failing", "down", "recovering"]
+    # Of its probe, while it is failing.
+    last_failure: str
+    # Whether creates go there. `open` after failures in a row; `half_open` lets one create find out.
+    circuit: Literal["closed", "open", "half_open"]
+    # While it is open.
+    circuit_opens_for_ms: int
+    # How long its creates have taken lately; absent when there were none.
+    measured_start_ms: float
+    # How many creates that is of, 16 at most.
+    measured_starts: int
+    # US dollars; 0 on this host; absent when it is not known.
+    price_per_hour: float
+    # For the strategy `weighted`.
+    weight: int
     # What was probed, when it is available.
     capabilities: DriverCapabilities
 
@@ -160,7 +296,11 @@ class DriverCapabilities(TypedDict, total=False):
     network: Literal["none", "deny", "rules"]
     pause: Literal["none", "processes", "memory"]
     snapshot: bool
+    # A snapshot holds the memory of its processes, too.
+    checkpoint: bool
     fork: bool
+    # A sandbox can be made as new for its next user.
+    reset: bool
     resize: bool
     # Whole processors and reserved memory for one sandbox.
     dedicated: bool
@@ -174,11 +314,25 @@ class DriverCapabilities(TypedDict, total=False):
     root_dir: bool
     # And it makes no sandbox without one.
     needs_root_dir: bool
+    # A template can be the root file system.
+    templates: bool
+    # An image can be the root file system, by its name.
+    images: bool
+    # What is changed in the root file system can be kept.
+    writable_root: bool
+    # What the engine can run containers with besides its own, and what that isolates.
+    runtimes: List[DriverCapabilitiesRuntimesItem]
     # Commands can run as any user of the sandbox.
     users: bool
     host_dir_ro: bool
     host_dir_rw: bool
     host_dir_cow: bool
+    # Directories below roots that a profile names can be shown.
+    host_dir_roots: bool
+    # A sandbox can be in the engine's own network, where a profile allows it.
+    bridge: bool
+    # A sandbox can be shown the engine's socket, where a profile allows it.
+    engine_socket: bool
     max_lifetime_s: int
     # US dollars.
     price_per_hour: float
@@ -186,9 +340,15 @@ class DriverCapabilities(TypedDict, total=False):
     not_protected: List[str]
 
 
+class DriverCapabilitiesRuntimesItem(TypedDict, total=False):
+    name: str
+    isolation: Isolation
+
+
 _EventRequired = TypedDict("_EventRequired", {
     "id": str,
-    # `sandbox.` and the state, or `reset`.
+    # `sandbox.` and the state, or its health when that alone has changed; `driver.` and what has become of a
+    # driver: `down`, `healthy`, `circuit_open`, `circuit_closed`; or `reset`.
     "type": str,
 })
 
@@ -200,8 +360,12 @@ _EventOptional = TypedDict("_EventOptional", {
     "driver": str,
     "from": str,
     "state": str,
+    # Of an event that tells of this alone.
+    "health": Literal["ok", "unresponsive", "recovering", "failed"],
     "run": bool,
     "reason": str,
+    # Of one that begins to wait for its turn.
+    "queue_position": int,
 }, total=False)
 
 
@@ -396,18 +560,20 @@ class FileToWrite(TypedDict, total=False):
 
 class Fork(TypedDict, total=False):
     count: int
+    # With `memory` the processes go on in each copy.
+    kind: Literal["disk", "memory"]
 
 
 class _HostDirRequired(TypedDict):
     # Absolute.
     path: str
-    # Read-only, read and write, or a copy that is made as it is written to.
-    access: Literal["ro", "rw", "cow"]
 
 
 class HostDir(_HostDirRequired, total=False):
     # Absolute in the sandbox. Absent: the same path.
     guest_path: str
+    # Read-only, read and write, or a copy that is made as it is written to.
+    access: Literal["ro", "rw", "cow"]
     # It is the workspace itself.
     workspace: bool
 
@@ -435,6 +601,27 @@ class Limits(TypedDict, total=False):
     sandboxes: int
     # How many there are.
     sandboxes_now: int
+    # Of the tenant's sandboxes together, like those that follow. None of them is told to a token.
+    cpus: Optional[float]
+    cpus_now: float
+    memory_mb: Optional[int]
+    memory_mb_now: int
+    disk_mb: Optional[int]
+    disk_mb_now: int
+    creates_per_s: Optional[float]
+    # Creates and runs under way; more wait for their turn.
+    at_once: Optional[int]
+    at_once_now: int
+    # Creates and runs of the tenant that wait for their turn.
+    waiting_now: int
+    # How many may wait, of all tenants.
+    queue: int
+    # The most that a request may wait.
+    queue_timeout_ms: int
+    # How long one waits that does not say.
+    queue_timeout_default_ms: int
+    # Of the tenant. Absent for a sandbox's token.
+    snapshots: int
     requests_per_s: Optional[float]
     # At once, after a pause.
     requests_burst: Optional[float]
@@ -476,6 +663,8 @@ class MakeDirectory(TypedDict, total=False):
 
 class MakeToken(TypedDict, total=False):
     ttl_s: int
+    # `read`: for viewers, who see files, output and what there is, and change nothing.
+    mode: Literal["use", "read"]
 
 
 _MoveFileOptional = TypedDict("_MoveFileOptional", {
@@ -492,10 +681,142 @@ class MoveFile(_MoveFileOptional):
     """Some of its fields have names that Python keeps for itself."""
 
 
+class OpenSession(TypedDict, total=False):
+    # Who shares the sandbox. Absent: as the profile says, or `session`.
+    scope: Literal["session", "agent", "workspace", "shared"]
+    # The name of the workspace, or of the agent; absent for an agent it is the caller, for `shared` it is `all`.
+    key: str
+    # It ends when nobody renews it for so long.
+    ttl_s: int
+    # What becomes of the sandbox when the last session lets go; settled when it is made.
+    on_last: Literal["kill", "stop", "pause"]
+    # How it is made if it is not there. If it is there it must be the same; absent, it is taken as it is.
+    sandbox: CreateSandbox
+
+
 class PatchSandbox(TypedDict):
     """What is absent stays as it is."""
 
     resources: Resources
+
+
+_PlanRequired = TypedDict("_PlanRequired", {
+    # With its version; `none` without one.
+    "profile": str,
+    "strategy": "Strategy",
+    # Whether any driver would take it.
+    "served": bool,
+    # Why not; empty when it would be served.
+    "problem": str,
+    "placement": "Placement",
+    "resources": "Resources",
+    # In the order in which they would be asked, then those that are refused.
+    "drivers": List["PlannedDriver"],
+})
+
+
+_PlanOptional = TypedDict("_PlanOptional", {
+    # The named route, when there is one.
+    "run_mode": str,
+    # That would be asked first.
+    "driver": str,
+    "isolation": "Isolation",
+    "min_isolation": "Isolation",
+    "ttl_s": int,
+    "timeout_ms": int,
+    "as": str,
+    # With `as`, what that driver does otherwise than the chosen one.
+    "changes": List["PlanChange"],
+}, total=False)
+
+
+class Plan(_PlanRequired, _PlanOptional):
+    """Some of its fields have names that Python keeps for itself."""
+
+
+_PlanChangeRequired = TypedDict("_PlanChangeRequired", {
+    # A capability.
+    "what": str,
+    "from": str,
+    "to": str,
+})
+
+
+class PlanChange(_PlanChangeRequired):
+    """Some of its fields have names that Python keeps for itself."""
+
+
+class _PlannedDriverRequired(TypedDict):
+    driver: str
+    verdict: Literal["chosen", "fallback", "refused"]
+    # In words.
+    reason: str
+
+
+class PlannedDriver(_PlannedDriverRequired, total=False):
+    isolation: Isolation
+    placement: Placement
+    health: Literal["unknown", "healthy", "failing", "down", "recovering"]
+    # How long a create takes there.
+    start_ms: float
+    # By this daemon, lately; otherwise the driver declares it.
+    start_measured: bool
+    # US dollars; absent when it is not known.
+    price_per_hour: float
+    weight: int
+
+
+class _PoolRequired(TypedDict):
+    name: str
+    # A profile that has `pool`, or somebody who has made it here.
+    source: Literal["profile", "operator"]
+    resources: Resources
+    min: int
+    target: int
+    max: int
+    idle_s: int
+    max_age_s: int
+    # How many should be ready now.
+    level: int
+    # How many are.
+    ready: int
+    # How many are being made.
+    filling: int
+    # Requests that got one, from the request to the sandbox.
+    hits: PoolTimes
+    # Requests for which one had to be made.
+    misses: PoolTimes
+    # Of all those; null before the first.
+    hit_rate: Optional[float]
+    # Sandboxes that were made ahead.
+    fills: PoolTimes
+    # Those that came to nothing.
+    failures: int
+    # Made ahead, and ended before anybody had them.
+    discarded: int
+
+
+class Pool(_PoolRequired, total=False):
+    profile: str
+    driver: str
+    image: str
+    template: str
+    runtime: str
+    min_isolation: Isolation
+    placement: Placement
+    network: Literal["none", "bridge"]
+    # Absent: ephemeral.
+    persistence: Literal["ephemeral", "persistent"]
+    # Why the last one came to nothing. Absent: it did not.
+    trouble: str
+
+
+class PoolTimes(TypedDict):
+    """So many, and how long they took."""
+
+    count: int
+    mean_ms: float
+    last_ms: float
 
 
 class _ProblemRequired(TypedDict):
@@ -520,6 +841,18 @@ class Problem(_ProblemRequired, total=False):
     stage: str
     # What helps.
     hint: str
+    # The limit that was met, as GET /v1/limits calls it; `host_…` is of all tenants together, `queue` and
+    # `creations` of the daemon.
+    limit: str
+    limit_most: float
+    limit_used: float
+    # How much more the request asked for.
+    limit_asked: float
+    # Where the request was in the queue when its time was up; 1 is the next.
+    queue_position: int
+    queue_length: int
+    # As Retry-After says.
+    retry_after_s: int
 
 
 class _ProcessRequired(TypedDict):
@@ -544,6 +877,118 @@ class Process(_ProcessRequired, total=False):
     exit: Exit
 
 
+_ProfileRequired = TypedDict("_ProfileRequired", {
+    "name": str,
+    "version": int,
+    # `NAME@VERSION`.
+    "reference": str,
+    "description": str,
+    "source": Literal["built-in", "operator", "project"],
+    # Itself, what it inherits, what that inherits.
+    "chain": List[str],
+    "settings": "ProfileSettings",
+    # Which profile of the chain says each setting.
+    "from": Dict[str, str],
+})
+
+
+class Profile(_ProfileRequired):
+    """Some of its fields have names that Python keeps for itself."""
+
+
+class _ProfileSettingsRequired(TypedDict):
+    resources: Resources
+
+
+class ProfileSettings(_ProfileSettingsRequired, total=False):
+    min_isolation: Isolation
+    placement: Placement
+    persistence: Literal["ephemeral", "persistent"]
+    # `run`: for single commands only. The last three: made by opening a session.
+    scope: Literal["session", "run", "agent", "workspace", "shared"]
+    # How directories of the host may be shown, at most.
+    workspace: Literal["isolated", "ro", "cow", "rw"]
+    # At most; `bridge` is the network of a container engine.
+    network: Literal["none", "bridge"]
+    # Directories of the host must lie below one of these.
+    mount_roots: List[str]
+    # Its sandboxes are shown the engine's socket, and count as isolation `none`.
+    allow_docker_socket: bool
+    ttl_s: int
+    idle_s: int
+    on_expire: OnEnd
+    on_idle: OnEnd
+    # How long it is kept after ttl_s.
+    keep_s: int
+    on_failure: OnFailure
+    # Of commands that name none.
+    timeout_ms: int
+    image: str
+    template: str
+    user: str
+    home: str
+    workdir: str
+    # Commands for `sh -c` that are run before anybody gets the sandbox.
+    setup: List[ProfileSettingsSetupItem]
+    # Programs that must be in the sandbox, such as `git` or `python>=3.11`.
+    requires: List[str]
+    # Asked until it says yes, a command or a port.
+    readiness: ProfileSettingsReadiness
+    # How many sandboxes are kept ready; see `CreatePool`.
+    pool: ProfileSettingsPool
+    # The names of its variables; their values are not told.
+    env: List[str]
+    labels: Dict[str, str]
+    # The order of preference.
+    drivers: List[str]
+    # What may follow. Absent: any other.
+    fallback: List[str]
+    strategy: Strategy
+
+
+class ProfileSettingsSetupItem(TypedDict):
+    run: str
+    timeout_ms: int
+
+
+class ProfileSettingsReadiness(TypedDict, total=False):
+    """Asked until it says yes, a command or a port."""
+
+    run: str
+    port: int
+    interval_ms: int
+    timeout_ms: int
+
+
+class ProfileSettingsPool(TypedDict, total=False):
+    """How many sandboxes are kept ready; see `CreatePool`."""
+
+    min: int
+    target: int
+    max: int
+    idle_s: int
+    max_age_s: int
+
+
+class _ProfileSummaryRequired(TypedDict):
+    name: str
+    version: int
+    # `NAME@VERSION`.
+    reference: str
+    description: str
+    source: Literal["built-in", "operator", "project"]
+    resources: Resources
+
+
+class ProfileSummary(_ProfileSummaryRequired, total=False):
+    min_isolation: Isolation
+
+
+class Release(TypedDict, total=False):
+    # It cannot be used again; what was used never is.
+    corrupted: bool
+
+
 class RemoveFile(TypedDict, total=False):
     path: str
     # Instead of `path`, for one that is not UTF-8.
@@ -554,6 +999,16 @@ class RemoveFile(TypedDict, total=False):
 class Renew(TypedDict, total=False):
     # Absent: as long as it was given at first.
     ttl_s: int
+
+
+class RenewSession(TypedDict, total=False):
+    # Absent: as it was.
+    ttl_s: int
+
+
+class Reset(TypedDict, total=False):
+    # For every command from now on. Never stored or told.
+    env: Dict[str, str]
 
 
 class Resources(TypedDict, total=False):
@@ -634,20 +1089,35 @@ class _SandboxRequired(TypedDict):
     driver: str
     isolation: Isolation
     placement: Placement
+    # With its version, `python@2`; `none` without one.
     profile: str
     labels: Dict[str, str]
     resources: Resources
     created_at: str
     expires_at: Optional[str]
     last_active_at: str
-    # Where the time of its creation went.
+    # Where the time of its creation went. `pool` instead of `create`: it was made ahead.
     stages: List[Stage]
 
 
 class Sandbox(_SandboxRequired, total=False):
+    # The named route that it was asked with.
+    run_mode: str
     user_id: str
     # `NAME:TAG` that its root file system is of.
     template: str
+    # That its root file system is of.
+    image: str
+    # Of its engine, when it was given.
+    runtime: str
+    # Absent: ephemeral.
+    persistence: Literal["ephemeral", "persistent"]
+    # Absent: none.
+    network: Literal["none", "bridge"]
+    # The id of the one that it was made from.
+    snapshot: str
+    # How often it was made anew. Absent: never.
+    resets: int
     # Of commands that name none, when it was given.
     user: str
     # Instead of user when that is not UTF-8.
@@ -655,9 +1125,28 @@ class Sandbox(_SandboxRequired, total=False):
     # Of commands that name none, when it was given.
     cwd: str
     cwd_b64: str
+    # Of commands that name none, when a profile says it.
+    timeout_ms: int
     idle_s: int
+    on_expire: OnEnd
+    on_idle: OnEnd
+    # When nothing of it is left, if it is kept after expires_at.
+    kept_until: str
+    # Why it is stopped or paused though nobody asked: whoever uses it next wakes it. Absent: it does not rest.
+    rest: Literal["idle", "expired"]
+    on_failure: OnFailure
+    # Absent: it is well.
+    health: Literal["unresponsive", "recovering", "failed"]
+    # How often it was made anew because it had failed. Absent: never.
+    recoveries: int
     # Why it failed, when it did.
     failure: str
+    # That it came from, or waits in. Absent: none.
+    pool: str
+    # It waits in that pool and is nobody's; only administrators see such. Absent: it is somebody's.
+    parked: Literal[True]
+    # Of one that waits for its turn to be made; 1 is the next.
+    queue_position: int
 
 
 class _ServerSentEventRequired(TypedDict):
@@ -672,6 +1161,23 @@ class ServerSentEvent(_ServerSentEventRequired, total=False):
     event: str
 
 
+class Session(TypedDict):
+    id: str
+    tenant: str
+    # Who opened it.
+    owner: str
+    scope: SessionScope
+    # Empty for a session of its own.
+    key: str
+    # The id of the sandbox that it holds.
+    sandbox: str
+    # Sessions that hold this sandbox now.
+    holders: int
+    created_at: str
+    # It ends then unless it is renewed.
+    expires_at: str
+
+
 class Shutdown(TypedDict):
     # Leave them to the next daemon, or end them.
     sandboxes: Literal["leave", "end"]
@@ -682,13 +1188,62 @@ class Signal(TypedDict):
     signal: Union[int, str]
 
 
-class Snapshot(TypedDict, total=False):
+class _SnapshotRequired(TypedDict):
+    id: str
+    # Empty when it has none.
     name: str
+    tenant: str
+    # Who made it: a key's id, `uid:N`, or `socket`.
+    owner: str
+    state: SnapshotState
+    kind: SnapshotKind
+    # Which has it, and makes sandboxes from it.
+    driver: str
+    isolation: Isolation
+    # The id of the sandbox that it is of, which may have ended.
+    sandbox: str
+    # As the driver tells it; of an image, with what it shares with others.
+    bytes: int
+    # Files that could not be read, and pipes, sockets and devices.
+    left_out: int
+    labels: Dict[str, str]
+    resources: Resources
+    created_at: str
 
 
-class Stage(TypedDict):
+class Snapshot(_SnapshotRequired, total=False):
+    template: str
+    image: str
+    runtime: str
+    # Absent: ephemeral.
+    persistence: Literal["ephemeral", "persistent"]
+
+
+class _StageRequired(TypedDict):
     name: str
     ms: float
+
+
+class Stage(_StageRequired, total=False):
+    # Why it failed. Absent when it did not.
+    log: str
+
+
+class _StartRecordRequired(TypedDict):
+    id: str
+    # Empty when it has none.
+    name: str
+    driver: str
+    state: State
+    created_at: str
+    stages: List[Stage]
+
+
+class StartRecord(_StartRecordRequired, total=False):
+    # Absent: it has not ended.
+    ended_at: str
+    # Why it failed or ended.
+    failure: str
 
 
 class Template(TypedDict):
@@ -803,6 +1358,10 @@ class ExplainSandboxAnswer(TypedDict):
     isolation: Isolation
     # For people: a decision per line, in the order of execution.
     plan: str
+
+
+class ListProfilesAnswer(TypedDict):
+    profiles: List[ProfileSummary]
 
 
 class SandboxStatsAnswer(TypedDict):
@@ -959,6 +1518,18 @@ class MakeTokenAnswer(TypedDict):
     expires_at: str
 
 
+class ListSnapshotsAnswer(TypedDict):
+    snapshots: List[Snapshot]
+
+
+class ListPoolsAnswer(TypedDict):
+    pools: List[Pool]
+
+
+class ListSessionsAnswer(TypedDict):
+    sessions: List[Session]
+
+
 class ListTemplatesAnswer(TypedDict):
     templates: List[TemplateSummary]
 
@@ -1055,17 +1626,26 @@ Nothing = Dict[str, Any]
 CreateSandboxBody = CreateSandbox
 CreateSandboxAnswer = Sandbox
 ExplainSandboxBody = CreateSandbox
+PlanBody = CreateSandbox
+PlanAnswer = Plan
+GetProfileAnswer = Profile
 GetSandboxAnswer = Sandbox
 PatchSandboxBody = PatchSandbox
 PatchSandboxAnswer = Sandbox
 StopSandboxAnswer = Sandbox
+SandboxStartAnswer = StartRecord
 StartSandboxAnswer = Sandbox
 RecreateSandboxAnswer = Sandbox
+ResetSandboxBody = Reset
+ResetSandboxAnswer = Sandbox
+ReleaseSandboxBody = Release
 RenewSandboxBody = Renew
 RenewSandboxAnswer = Sandbox
 PauseSandboxAnswer = Sandbox
 ResumeSandboxAnswer = Sandbox
-SnapshotSandboxBody = Snapshot
+SnapshotSandboxBody = CreateSnapshot
+CreateSnapshotBody = CreateSnapshot
+CreateSnapshotAnswer = Snapshot
 ForkSandboxBody = Fork
 ResizeSandboxBody = Resources
 ResizeSandboxAnswer = Sandbox
@@ -1084,6 +1664,20 @@ AttachOutputAnswer = ExecResult
 ResizeProcessBody = Terminal
 SignalProcessBody = Signal
 MakeTokenBody = MakeToken
+GetSnapshotAnswer = Snapshot
+CreatePoolBody = CreatePool
+CreatePoolAnswer = Pool
+GetPoolAnswer = Pool
+ChangePoolBody = ChangePool
+ChangePoolAnswer = Pool
+DrainPoolAnswer = Pool
+AcquireSandboxBody = Acquire
+AcquireSandboxAnswer = Sandbox
+OpenSessionBody = OpenSession
+OpenSessionAnswer = Session
+GetSessionAnswer = Session
+RenewSessionBody = RenewSession
+RenewSessionAnswer = Session
 GetTemplateAnswer = Template
 PutTemplateAnswer = Template
 RollbackTemplateAnswer = Template
@@ -1096,3 +1690,4 @@ StartSandboxBody = Nothing
 RecreateSandboxBody = Nothing
 PauseSandboxBody = Nothing
 ResumeSandboxBody = Nothing
+DrainPoolBody = Nothing

@@ -8,12 +8,22 @@ from typing import List, Literal, Optional
 
 from .._table import OPERATIONS
 from ..models import (
+    AcquireSandboxAnswer,
+    AcquireSandboxBody,
     AttachOutputAnswer,
+    ChangePoolAnswer,
+    ChangePoolBody,
     CreateKeyAnswer,
     CreateKeyBody,
+    CreatePoolAnswer,
+    CreatePoolBody,
     CreateSandboxAnswer,
     CreateSandboxBody,
+    CreateSnapshotAnswer,
+    CreateSnapshotBody,
     DiffSandboxAnswer,
+    DrainPoolAnswer,
+    DrainPoolBody,
     ExecAnswer,
     ExecBody,
     ExplainSandboxAnswer,
@@ -22,7 +32,11 @@ from ..models import (
     FindFilesAnswer,
     ForkSandboxAnswer,
     ForkSandboxBody,
+    GetPoolAnswer,
+    GetProfileAnswer,
     GetSandboxAnswer,
+    GetSessionAnswer,
+    GetSnapshotAnswer,
     GetTemplateAnswer,
     GetTraceAnswer,
     GrepFilesAnswer,
@@ -31,27 +45,40 @@ from ..models import (
     ListDriversAnswer,
     ListFilesAnswer,
     ListKeysAnswer,
+    ListPoolsAnswer,
     ListProcessesAnswer,
+    ListProfilesAnswer,
     ListSandboxesAnswer,
+    ListSessionsAnswer,
+    ListSnapshotsAnswer,
     ListTemplatesAnswer,
     ListTracesAnswer,
     MakeDirectoryBody,
     MakeTokenAnswer,
     MakeTokenBody,
     MoveFileBody,
+    OpenSessionAnswer,
+    OpenSessionBody,
     OpenapiAnswer,
     PatchSandboxAnswer,
     PatchSandboxBody,
     PauseSandboxAnswer,
     PauseSandboxBody,
+    PlanAnswer,
+    PlanBody,
     PutTemplateAnswer,
     ReadEventsAnswer,
     ReadyzAnswer,
     RecreateSandboxAnswer,
     RecreateSandboxBody,
+    ReleaseSandboxBody,
     RemoveFileBody,
     RenewSandboxAnswer,
     RenewSandboxBody,
+    RenewSessionAnswer,
+    RenewSessionBody,
+    ResetSandboxAnswer,
+    ResetSandboxBody,
     ResizeProcessBody,
     ResizeSandboxAnswer,
     ResizeSandboxBody,
@@ -62,6 +89,7 @@ from ..models import (
     RunBatchAnswer,
     RunBatchBody,
     RunBody,
+    SandboxStartAnswer,
     SandboxStatsAnswer,
     ShutDownBody,
     SignalProcessBody,
@@ -120,6 +148,33 @@ class Operations:
         )
         return answer
 
+    def plan(
+        self, body: PlanBody, *, as_: Optional[str] = None, timeout: Optional[float] = None,
+    ) -> PlanAnswer:
+        """Which way a request would go, and why each driver would or would not do"""
+        answer: PlanAnswer = self._transport.call(
+            OPERATIONS["plan"], body=body, query={"as": as_}, timeout=timeout,
+        )
+        return answer
+
+    def list_profiles(
+        self, *, timeout: Optional[float] = None,
+    ) -> ListProfilesAnswer:
+        """The recipes that sandboxes can be made by"""
+        answer: ListProfilesAnswer = self._transport.call(
+            OPERATIONS["listProfiles"], timeout=timeout,
+        )
+        return answer
+
+    def get_profile(
+        self, name: str, *, timeout: Optional[float] = None,
+    ) -> GetProfileAnswer:
+        """One profile, with everything that it inherits"""
+        answer: GetProfileAnswer = self._transport.call(
+            OPERATIONS["getProfile"], path={"name": name}, timeout=timeout,
+        )
+        return answer
+
     def get_sandbox(
         self, id: str, *, timeout: Optional[float] = None,
     ) -> GetSandboxAnswer:
@@ -164,6 +219,15 @@ class Operations:
         )
         return answer
 
+    def sandbox_start(
+        self, id: str, *, timeout: Optional[float] = None,
+    ) -> SandboxStartAnswer:
+        """How a sandbox began, stage by stage"""
+        answer: SandboxStartAnswer = self._transport.call(
+            OPERATIONS["sandboxStart"], path={"id": id}, timeout=timeout,
+        )
+        return answer
+
     def start_sandbox(
         self, id: str, body: Optional[StartSandboxBody] = None, *, timeout: Optional[float] = None,
     ) -> StartSandboxAnswer:
@@ -181,6 +245,23 @@ class Operations:
             OPERATIONS["recreateSandbox"], path={"id": id}, body=body, timeout=timeout,
         )
         return answer
+
+    def reset_sandbox(
+        self, id: str, body: Optional[ResetSandboxBody] = None, *, timeout: Optional[float] = None,
+    ) -> ResetSandboxAnswer:
+        """Make it anew for its next user"""
+        answer: ResetSandboxAnswer = self._transport.call(
+            OPERATIONS["resetSandbox"], path={"id": id}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def release_sandbox(
+        self, id: str, body: Optional[ReleaseSandboxBody] = None, *, timeout: Optional[float] = None,
+    ) -> None:
+        """Give a sandbox back"""
+        self._transport.call(
+            OPERATIONS["releaseSandbox"], path={"id": id}, body=body, timeout=timeout,
+        )
 
     def renew_sandbox(
         self, id: str, body: Optional[RenewSandboxBody] = None, *, timeout: Optional[float] = None,
@@ -212,9 +293,18 @@ class Operations:
     def snapshot_sandbox(
         self, id: str, body: Optional[SnapshotSandboxBody] = None, *, timeout: Optional[float] = None,
     ) -> SnapshotSandboxAnswer:
-        """Freeze a copy of the workspace"""
+        """Take a snapshot, and be told its id alone"""
         answer: SnapshotSandboxAnswer = self._transport.call(
             OPERATIONS["snapshotSandbox"], path={"id": id}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def create_snapshot(
+        self, id: str, body: Optional[CreateSnapshotBody] = None, *, timeout: Optional[float] = None,
+    ) -> CreateSnapshotAnswer:
+        """Keep a sandbox as it is, to make others from it"""
+        answer: CreateSnapshotAnswer = self._transport.call(
+            OPERATIONS["createSnapshot"], path={"id": id}, body=body, timeout=timeout,
         )
         return answer
 
@@ -490,6 +580,140 @@ class Operations:
         )
         return answer
 
+    def list_snapshots(
+        self, *, sandbox: Optional[str] = None, timeout: Optional[float] = None,
+    ) -> ListSnapshotsAnswer:
+        """What is kept of sandboxes"""
+        answer: ListSnapshotsAnswer = self._transport.call(
+            OPERATIONS["listSnapshots"], query={"sandbox": sandbox}, timeout=timeout,
+        )
+        return answer
+
+    def get_snapshot(
+        self, snapshot: str, *, timeout: Optional[float] = None,
+    ) -> GetSnapshotAnswer:
+        """One snapshot"""
+        answer: GetSnapshotAnswer = self._transport.call(
+            OPERATIONS["getSnapshot"], path={"snapshot": snapshot}, timeout=timeout,
+        )
+        return answer
+
+    def delete_snapshot(
+        self, snapshot: str, *, timeout: Optional[float] = None,
+    ) -> None:
+        """Remove a snapshot"""
+        self._transport.call(
+            OPERATIONS["deleteSnapshot"], path={"snapshot": snapshot}, timeout=timeout,
+        )
+
+    def list_pools(
+        self, *, timeout: Optional[float] = None,
+    ) -> ListPoolsAnswer:
+        """Pools of sandboxes that are made ahead"""
+        answer: ListPoolsAnswer = self._transport.call(
+            OPERATIONS["listPools"], timeout=timeout,
+        )
+        return answer
+
+    def create_pool(
+        self, body: CreatePoolBody, *, timeout: Optional[float] = None,
+    ) -> CreatePoolAnswer:
+        """Keep sandboxes of a kind ready"""
+        answer: CreatePoolAnswer = self._transport.call(
+            OPERATIONS["createPool"], body=body, timeout=timeout,
+        )
+        return answer
+
+    def get_pool(
+        self, pool: str, *, timeout: Optional[float] = None,
+    ) -> GetPoolAnswer:
+        """One pool"""
+        answer: GetPoolAnswer = self._transport.call(
+            OPERATIONS["getPool"], path={"pool": pool}, timeout=timeout,
+        )
+        return answer
+
+    def delete_pool(
+        self, pool: str, *, timeout: Optional[float] = None,
+    ) -> None:
+        """Remove a pool"""
+        self._transport.call(
+            OPERATIONS["deletePool"], path={"pool": pool}, timeout=timeout,
+        )
+
+    def change_pool(
+        self, pool: str, body: ChangePoolBody, *, timeout: Optional[float] = None,
+    ) -> ChangePoolAnswer:
+        """Change the size of a pool"""
+        answer: ChangePoolAnswer = self._transport.call(
+            OPERATIONS["changePool"], path={"pool": pool}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def drain_pool(
+        self, pool: str, body: Optional[DrainPoolBody] = None, *, timeout: Optional[float] = None,
+    ) -> DrainPoolAnswer:
+        """End what waits in a pool, and fill it anew"""
+        answer: DrainPoolAnswer = self._transport.call(
+            OPERATIONS["drainPool"], path={"pool": pool}, body=body, timeout=timeout,
+        )
+        return answer
+
+    def acquire_sandbox(
+        self, pool: str, body: Optional[AcquireSandboxBody] = None, *, idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> AcquireSandboxAnswer:
+        """Get a sandbox of a pool"""
+        answer: AcquireSandboxAnswer = self._transport.call(
+            OPERATIONS["acquireSandbox"], path={"pool": pool}, body=body, header={"Idempotency-Key": idempotency_key},
+            timeout=timeout,
+        )
+        return answer
+
+    def list_sessions(
+        self, *, timeout: Optional[float] = None,
+    ) -> ListSessionsAnswer:
+        """Who holds which sandbox"""
+        answer: ListSessionsAnswer = self._transport.call(
+            OPERATIONS["listSessions"], timeout=timeout,
+        )
+        return answer
+
+    def open_session(
+        self, body: OpenSessionBody, *, timeout: Optional[float] = None,
+    ) -> OpenSessionAnswer:
+        """Join the sandbox of a workspace or an agent, or make it"""
+        answer: OpenSessionAnswer = self._transport.call(
+            OPERATIONS["openSession"], body=body, timeout=timeout,
+        )
+        return answer
+
+    def get_session(
+        self, session: str, *, timeout: Optional[float] = None,
+    ) -> GetSessionAnswer:
+        """One session"""
+        answer: GetSessionAnswer = self._transport.call(
+            OPERATIONS["getSession"], path={"session": session}, timeout=timeout,
+        )
+        return answer
+
+    def close_session(
+        self, session: str, *, timeout: Optional[float] = None,
+    ) -> None:
+        """Let the sandbox go"""
+        self._transport.call(
+            OPERATIONS["closeSession"], path={"session": session}, timeout=timeout,
+        )
+
+    def renew_session(
+        self, session: str, body: Optional[RenewSessionBody] = None, *, timeout: Optional[float] = None,
+    ) -> RenewSessionAnswer:
+        """Hold on to the sandbox"""
+        answer: RenewSessionAnswer = self._transport.call(
+            OPERATIONS["renewSession"], path={"session": session}, body=body, timeout=timeout,
+        )
+        return answer
+
     def list_templates(
         self, *, timeout: Optional[float] = None,
     ) -> ListTemplatesAnswer:
@@ -570,11 +794,11 @@ class Operations:
         return answer
 
     def limits(
-        self, *, timeout: Optional[float] = None,
+        self, *, tenant: Optional[str] = None, timeout: Optional[float] = None,
     ) -> LimitsAnswer:
         """How much the caller may ask for"""
         answer: LimitsAnswer = self._transport.call(
-            OPERATIONS["limits"], timeout=timeout,
+            OPERATIONS["limits"], query={"tenant": tenant}, timeout=timeout,
         )
         return answer
 

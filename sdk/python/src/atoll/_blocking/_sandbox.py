@@ -127,6 +127,10 @@ class Sandbox:
         """Same id, same workspace, fresh processes."""
         self.info = self.client.api.recreate_sandbox(self.id)
 
+    def reset(self, env: Optional[Dict[str, str]] = None) -> None:
+        """Made anew for its next user, under the same id."""
+        self.info = self.client.api.reset_sandbox(self.id, {} if env is None else {"env": env})
+
     def pause(self) -> None:
         self.info = self.client.api.pause_sandbox(self.id)
 
@@ -142,7 +146,7 @@ class Sandbox:
         self.info = self.client.api.patch_sandbox(self.id, {"resources": resources})
 
     def snapshot(self, name: Optional[str] = None) -> str:
-        """The name of a frozen copy of the workspace."""
+        """The id of what is kept of it; `create(snapshot=...)` makes another sandbox from it."""
         answer = self.client.api.snapshot_sandbox(self.id, {} if name is None else {"name": name})
         return answer["snapshot"]
 

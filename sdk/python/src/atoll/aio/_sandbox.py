@@ -126,6 +126,10 @@ class Sandbox:
         """Same id, same workspace, fresh processes."""
         self.info = await self.client.api.recreate_sandbox(self.id)
 
+    async def reset(self, env: Optional[Dict[str, str]] = None) -> None:
+        """Made anew for its next user, under the same id."""
+        self.info = await self.client.api.reset_sandbox(self.id, {} if env is None else {"env": env})
+
     async def pause(self) -> None:
         self.info = await self.client.api.pause_sandbox(self.id)
 
@@ -141,7 +145,7 @@ class Sandbox:
         self.info = await self.client.api.patch_sandbox(self.id, {"resources": resources})
 
     async def snapshot(self, name: Optional[str] = None) -> str:
-        """The name of a frozen copy of the workspace."""
+        """The id of what is kept of it; `create(snapshot=...)` makes another sandbox from it."""
         answer = await self.client.api.snapshot_sandbox(self.id, {} if name is None else {"name": name})
         return answer["snapshot"]
 

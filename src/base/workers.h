@@ -17,7 +17,7 @@ namespace atl {
 
 class Workers final {
  public:
-  // `executor` is the core loop's.
+  // `executor` is the core loop's. Threads come with the first work: most daemons have none.
   Workers(asio::any_io_executor executor, size_t threads);
   ~Workers();
   // Waits for what is under way; nothing is begun afterwards.
@@ -41,7 +41,7 @@ class Workers final {
     CO_TRY_OK(co_await done.wait());
     co_return std::move(**kept);
   }
-  // Nobody waits for it.
+  // Nobody waits for it, and after stop() it is not done.
   void later(std::function<void()> work);
 
   const std::shared_ptr<std::atomic<bool>>& stopping() const { return stopping_; }
@@ -60,8 +60,9 @@ class Workers final {
 
   struct Pool;
   asio::any_io_executor executor_;
+  size_t threads_;
   std::shared_ptr<std::atomic<bool>> stopping_ = std::make_shared<std::atomic<bool>>(false);
-  std::unique_ptr<Pool> pool_;
+  std::unique_ptr<Pool> pool_;  // null before the first work
 };
 
 }  // namespace atl

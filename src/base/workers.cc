@@ -1,4 +1,4 @@
-#include "template/workers.h"
+#include "base/workers.h"
 
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
@@ -13,16 +13,20 @@ struct Workers::Pool {
 };
 
 Workers::Workers(asio::any_io_executor executor, size_t threads)
-    : executor_(std::move(executor)), pool_(std::make_unique<Pool>(threads)) {}
+    : executor_(std::move(executor)), threads_(threads) {}
 
 Workers::~Workers() { stop(); }
 
 void Workers::stop() {
   *stopping_ = true;
-  pool_->threads.join();
+  if (pool_) pool_->threads.join();
 }
 
-void Workers::later(std::function<void()> work) { asio::post(pool_->threads, std::move(work)); }
+void Workers::later(std::function<void()> work) {
+  if (*stopping_) return;
+  if (!pool_) pool_ = std::make_unique<Pool>(threads_);
+  asio::post(pool_->threads, std::move(work));
+}
 
 asio::any_io_executor Workers::busy() const {
   return asio::prefer(executor_, asio::execution::outstanding_work.tracked);

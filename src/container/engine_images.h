@@ -1,0 +1,59 @@
+// EngineImages: the images of an engine: what is there, and what is fetched or brought.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "container/engine_line.h"
+#include "driver/progress.h"
+
+namespace atl::container {
+
+struct ImageFacts {
+  std::string id;                    // names this content and no other
+  std::vector<std::string> digests;  // "name@sha256:…", as registries know it
+  std::vector<std::string> volumes;  // paths that it declares as such
+  std::string architecture;          // "amd64"; "" = it does not say
+};
+
+// One that a name without a registry's is looked for at.
+constexpr std::string_view kHub = "docker.io";
+// The registry's part of an image's name: "127.0.0.1:5000", "docker.io".
+std::string registry_of(const std::string& image);
+
+// Who follows a pull, and may end it.
+struct PullWatch {
+  ProgressListener on_progress = {};
+  std::shared_ptr<GiveUp> give_up = nullptr;
+};
+
+class EngineImages final {
+ public:
+  explicit EngineImages(EngineLine& line) : line_(line) {}
+
+  // Code::not_found when the engine does not have it, Code::unsupported for volumes that cannot be
+  // covered.
+  Task<ImageFacts> inspect(std::string image);
+
+  // Fetches it from its registry; `patience` is the most that it may take, a minute of it without a
+  // word. `authorization` is the value of X-Registry-Auth, "" = none; nobody is told of it. Errors
+  // say whose fault it is: Code::not_found (no such image), Code::permission_denied (the registry
+  // refuses), Code::deadline_exceeded (it hangs), Code::unavailable (it cannot be reached),
+  // Code::cancelled (nobody wants it any more).
+  Task<> pull(std::string image, std::string authorization, Millis patience, PullWatch watch);
+
+  // Makes an image of a root file system, a tar archive in pieces (the empty one is its end). One
+  // of that name that is there keeps its content and loses the name.
+  Task<> import(std::string image, std::function<Task<std::string>()> next_piece,
+                std::shared_ptr<GiveUp> give_up = nullptr);
+  // Those of this repository: "tag".
+  Task<std::vector<std::string>> list_tags(std::string repository);
+  // One that is gone is no error; Code::conflict when a container has it.
+  Task<> remove(std::string image);
+
+ private:
+  EngineLine& line_;
+};
+
+}  // namespace atl::container

@@ -1,0 +1,128 @@
+#include "container/image_supply.h"
+
+#include <algorithm>
+
+#include <boost/asio/this_coro.hpp>
+
+#include "base/text.h"
+#include "container/registry_login.h"
+#include "telemetry/log.h"
+
+namespace atl::container {
+
+std::string template_repository(const Dialect& dialect) {
+  return std::string(dialect.local_prefix) + "atoll-template";
+}
+
+std::string template_image(const Dialect& dialect, const std::string& template_id) {
+  return template_repository(dialect) + ":" + template_id;
+}
+
+Task<ReadyImage> ImageSupply::get(WantedImage wanted) {
+  if (!wanted.template_id.empty()) co_return co_await get_template(std::move(wanted));
+  co_return co_await get_named(std::move(wanted));
+}
+
+Task<ReadyImage> ImageSupply::get_named(WantedImage wanted) {
+  const std::string image = wanted.name;
+  auto found = co_await images_.inspect(image);
+  const bool is_missing = !found && found.error().code() == Code::not_found;
+  if (!found && !is_missing) co_return std::move(found).error();
+  if (is_missing && wanted.pull == Pull::never) {
+    co_return Error(Code::not_found,
+                    std::string(dialect_.name) + " has no image " + to_printable(image))
+        .with_hint("fetch it: " + std::string(dialect_.name) + " pull " + image +
+                   "; or let it be fetched: --pull missing");
+  }
+  if (is_missing || wanted.pull == Pull::always) {
+    CO_TRY(auto login, find_login(login_files(dialect_), registry_of(image)));
+    // A registry that hangs says nothing.
+    if (wanted.on_progress) wanted.on_progress({.stage = "pull"});
+    auto pulled = co_await images_.pull(
+        image, std::move(login), patience_,
+        {.on_progress = wanted.on_progress, .give_up = std::move(wanted.give_up)});
+    if (wanted.on_progress) wanted.on_progress({.stage = "pull", .is_over = true});
+    if (!pulled) co_return std::move(pulled).error();
+    found = co_await images_.inspect(image);
+    if (!found) co_return std::move(found).error().with("looking at what was fetched");
+  }
+  // The engine has verified it; it is looked at once more whether that is what it has.
+  const size_t at = image.find('@');
+  if (at != std::string::npos) {
+    const std::string digest = image.substr(at);
+    const bool is_same = std::ranges::any_of(
+        found->digests, [&](const std::string& one) { return one.ends_with(digest); });
+    if (!is_same) {
+      co_return Error(Code::internal, std::string(dialect_.name) + " gives another image than " +
+                                          to_printable(image))
+          .with_hint("remove it, and let it be fetched again: " + std::string(dialect_.name) +
+                     " rmi " + image);
+    }
+  }
+  co_return ReadyImage{image, *std::move(found)};
+}
+
+Task<ReadyImage> ImageSupply::get_template(WantedImage wanted) {
+  const auto self = shared_from_this();
+  const std::string name = template_image(dialect_, wanted.template_id);
+  for (;;) {
+    auto found = co_await images_.inspect(name);
+    if (found) co_return ReadyImage{name, *std::move(found)};
+    if (found.error().code() != Code::not_found) co_return std::move(found).error();
+    const auto other = loading_.find(wanted.template_id);
+    if (other == loading_.end()) break;
+    const auto done = other->second;
+    CO_TRY_OK(co_await done->wait());
+  }
+  const auto executor = co_await asio::this_coro::executor;
+  const auto done = std::make_shared<Event>(executor);
+  const std::string id = wanted.template_id;
+  loading_[id] = done;
+  auto loaded = co_await load(std::move(wanted), name);
+  loading_.erase(id);
+  done->fire();
+  if (!loaded) co_return std::move(loaded).error().with("making an image of the template");
+  auto found = co_await images_.inspect(name);
+  if (!found) co_return std::move(found).error();
+  co_return ReadyImage{name, *std::move(found)};
+}
+
+Task<> ImageSupply::load(WantedImage wanted, std::string name) {
+  CO_TRY(auto tree, wanted.tree->duplicate());
+  auto pieces = archive_(std::move(tree));
+  if (wanted.on_progress) {
+    pieces = [pieces = std::move(pieces), listener = wanted.on_progress,
+              sent = std::make_shared<uint64_t>(0)] {
+      listener({.stage = "load", .done = *sent += 1});
+      return pieces();
+    };
+  }
+  auto loaded =
+      co_await images_.import(std::move(name), std::move(pieces), std::move(wanted.give_up));
+  if (wanted.on_progress) wanted.on_progress({.stage = "load", .is_over = true});
+  if (!loaded && loaded.error().code() == Code::deadline_exceeded) {
+    co_return Error(Code::unavailable,
+                    std::string(dialect_.name) + " has not taken the template in time");
+  }
+  if (!loaded) co_return loaded;
+  auto forgotten = co_await forget_old(wanted.template_id);
+  if (!forgotten) {
+    telemetry::log_warn("old templates stay with the engine",
+                        {{"engine", dialect_.name}, {"why", forgotten.error().message()}});
+  }
+  co_return Result<>();
+}
+
+Task<> ImageSupply::forget_old(std::string kept) {
+  // The engine lists the newest first.
+  CO_TRY(const auto tags, co_await images_.list_tags(template_repository(dialect_)));
+  for (size_t i = kMostTemplateImages; i < tags.size(); ++i) {
+    if (tags[i] == kept) continue;
+    auto removed = co_await images_.remove(template_image(dialect_, tags[i]));
+    // One that a sandbox has goes another time.
+    if (!removed && removed.error().code() != Code::conflict) co_return removed;
+  }
+  co_return Result<>();
+}
+
+}  // namespace atl::container

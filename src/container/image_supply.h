@@ -1,0 +1,64 @@
+// ImageSupply: the image that a sandbox gets, brought to the engine if it is not there.
+//
+// A name is looked for at the engine, and fetched from its registry as the request says. A
+// template's tree becomes an image of the engine's, named by its content, the first time that
+// somebody wants it; those that nobody has wanted for longest go when there are many.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/event.h"
+#include "base/fd.h"
+#include "container/engine_images.h"
+#include "driver/spec.h"
+
+namespace atl::container {
+
+using TreeArchiver = std::function<std::function<Task<std::string>()>(Fd root)>;
+
+struct WantedImage {
+  std::string name;
+  Pull pull = Pull::missing;
+  std::string template_id;   // "" = the image `name`
+  const Fd* tree = nullptr;  // the template's; outlives the call
+  ProgressListener on_progress;
+  std::shared_ptr<GiveUp> give_up = nullptr;  // as in SandboxSpec
+};
+
+struct ReadyImage {
+  std::string name;
+  ImageFacts facts;
+};
+
+// "atoll-template", as this engine calls it.
+std::string template_repository(const Dialect& dialect);
+// "atoll-template:0123…"
+std::string template_image(const Dialect& dialect, const std::string& template_id);
+constexpr size_t kMostTemplateImages = 32;
+
+class ImageSupply final : public std::enable_shared_from_this<ImageSupply> {
+ public:
+  ImageSupply(EngineImages& images, const Dialect& dialect, Millis patience, TreeArchiver archive)
+      : images_(images), dialect_(dialect), patience_(patience), archive_(std::move(archive)) {}
+
+  Task<ReadyImage> get(WantedImage wanted);
+
+ private:
+  Task<ReadyImage> get_named(WantedImage wanted);
+  Task<ReadyImage> get_template(WantedImage wanted);
+  Task<> load(WantedImage wanted, std::string name);
+  // So that the engine's disk does not fill with what once was a template.
+  Task<> forget_old(std::string kept);
+
+  EngineImages& images_;
+  const Dialect& dialect_;
+  Millis patience_;
+  TreeArchiver archive_;
+  std::map<std::string, std::shared_ptr<Event>> loading_;  // by template, while one is loaded
+};
+
+}  // namespace atl::container

@@ -1,0 +1,147 @@
+#include "container/kernel_trial.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/tar.h"
+#include "base/text.h"
+#include "container/container_spec.h"
+
+namespace atl::container {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(30);
+constexpr auto kTryAgain = std::chrono::minutes(1);
+constexpr size_t kLongestView = 1024;
+constexpr std::string_view kSharesTheKernel[] = {"runc", "crun", "youki", "nvidia"};
+
+// Enough to be a root file system.
+std::string empty_root() {
+  std::string archive;
+  for (const char* path : {"dev", "etc", "opt", "proc", "sys", "tmp"}) {
+    TarEntry entry;
+    entry.path = path;
+    entry.kind = TarKind::directory;
+    entry.mode = 0755;
+    archive += tar_header(entry);
+  }
+  return archive + tar_end();
+}
+
+// What is there, once.
+Task<std::string> take_all(std::shared_ptr<std::string> left) {
+  co_return std::exchange(*left, std::string());
+}
+
+}  // namespace
+
+Result<KernelView> parse_kernel_view(std::string_view text) {
+  const auto lines = split(text, '\n');
+  const bool is_sound = text.size() <= kLongestView && lines.size() >= 3 && !lines[0].empty() &&
+                        (lines[2] == "gvisor" || lines[2] == "linux");
+  if (!is_sound) {
+    return Error(Code::internal,
+                 "its container does not tell its kernel: " + to_printable(text.substr(0, 200)));
+  }
+  return KernelView{lines[0], lines[1], lines[2] == "gvisor"};
+}
+
+KernelVerdict judge_kernel(const KernelView& own, const KernelView& seen) {
+  const bool is_another = seen.name != own.name;
+  if (is_another && seen.is_gvisor) return {Isolation::sentry, "", own.name};
+  const bool is_another_boot = !seen.boot.empty() && !own.boot.empty() && seen.boot != own.boot;
+  if (is_another && is_another_boot) return {Isolation::vm, "", own.name};
+  return {Isolation::container, "its containers are in the kernel of the engine's host", ""};
+}
+
+const KernelVerdict* KernelTrials::find_known(const EngineFacts::Runtime& runtime) const {
+  const auto found = known_.find(runtime.name);
+  if (found == known_.end() || found->second.definition != runtime.definition) return nullptr;
+  const auto& until = found->second.until;
+  if (until && std::chrono::steady_clock::now() > *until) return nullptr;
+  return &found->second.verdict;
+}
+
+Task<KernelVerdict> KernelTrials::judge(EngineFacts::Runtime runtime, std::string default_runtime) {
+  const auto self = shared_from_this();
+  if (runtime.name == default_runtime ||
+      std::ranges::find(kSharesTheKernel, runtime.name) != std::end(kSharesTheKernel))
+    co_return KernelVerdict();
+  for (;;) {
+    if (const auto* verdict = find_known(runtime)) co_return *verdict;
+    if (!busy_) break;
+    const auto other = busy_;
+    CO_TRY_OK(co_await other->wait());
+  }
+  busy_ = std::make_shared<Event>(fleet_->executor);
+  auto verdict = co_await try_runtime(runtime.name);
+  std::exchange(busy_, nullptr)->fire();
+  if (!verdict && verdict.error().code() == Code::cancelled) co_return std::move(verdict).error();
+  Known known{runtime.definition, {}, std::nullopt};
+  if (verdict) {
+    known.verdict = *std::move(verdict);
+  } else {
+    known.verdict.why = "it could not be tried: " + verdict.error().message();
+    known.until = std::chrono::steady_clock::now() + kTryAgain;
+  }
+  known_[runtime.name] = known;
+  co_return known.verdict;
+}
+
+Task<KernelVerdict> KernelTrials::try_runtime(std::string runtime) {
+  CO_TRY(const auto own, co_await look(""));
+  CO_TRY(const auto seen, co_await look(std::move(runtime)));
+  co_return judge_kernel(own, seen);
+}
+
+Task<KernelView> KernelTrials::look(std::string runtime) {
+  const std::string id = make_sandbox_id();
+  under_way_.insert(id);
+  auto said = co_await ask_container(id, std::move(runtime));
+  auto removed = co_await fleet_->client.remove(container_name(id));
+  under_way_.erase(id);  // what is left the sweeper finds
+  if (!said) co_return std::move(said).error();
+  if (!removed) co_return std::move(removed).error();
+  co_return parse_kernel_view(*said);
+}
+
+Task<std::string> KernelTrials::ask_container(std::string id, std::string runtime) {
+  SandboxSpec asked;
+  asked.id = id;
+  asked.runtime = std::move(runtime);
+  CO_TRY(auto spec, make_container_spec(asked));
+  make_room_for_sentry(spec);
+  spec.instance = fleet_->instance;
+  spec.agent = fleet_->agent_on_engine();
+  CO_TRY(spec.image, co_await get_image());
+  const std::string container = container_name(id);
+  CO_TRY_OK(co_await fleet_->client.create(container, to_trial_json(spec, fleet_->dialect)));
+  CO_TRY_OK(co_await fleet_->copy_agent(container));
+  CO_TRY(const auto stream, co_await fleet_->client.listen_to(container));
+  stream->set_deadline(std::chrono::steady_clock::now() + kPatience);
+  CO_TRY_OK(co_await fleet_->client.start(container));
+  std::string said(kLongestView + 1, '\0');
+  size_t have = 0;
+  while (have < said.size()) {
+    CO_TRY(const size_t got, co_await stream->read_some(said.data() + have, said.size() - have));
+    if (got == 0) break;
+    have += got;
+  }
+  said.resize(have);
+  co_return said;
+}
+
+// It stays with the engine, and has no bytes in it.
+Task<std::string> KernelTrials::get_image() {
+  const std::string name = std::string(fleet_->dialect.local_prefix) + "atoll-kernel-trial:1";
+  auto found = co_await fleet_->images.inspect(name);
+  if (found) co_return name;
+  if (found.error().code() != Code::not_found) co_return std::move(found).error();
+  const auto left = std::make_shared<std::string>(empty_root());
+  CO_TRY_OK(co_await fleet_->images.import(name, [left] { return take_all(left); }));
+  co_return name;
+}
+
+}  // namespace atl::container

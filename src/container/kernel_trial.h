@@ -1,0 +1,69 @@
+// KernelTrials: whether a runtime of an engine really puts another kernel between its containers
+// and the host's. Its name proves nothing.
+//
+// A container with the runtime tells which kernel it is in (agent/kernel_view.h), and so does one
+// with the engine's own. gVisor's kernel is a sentry; another boot of another kernel is a virtual
+// machine; whatever else there is shares the host's. A verdict holds as long as the engine defines
+// the runtime as it did, and every sandbox looks once more: see BoxFacts::outer_kernel.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/event.h"
+#include "container/container_sandbox.h"
+#include "driver/capabilities.h"
+
+namespace atl::container {
+
+struct KernelView {
+  std::string name;  // release and version
+  std::string boot;  // "" = it has no id
+  bool is_gvisor = false;
+};
+// Code::internal for what no agent says.
+Result<KernelView> parse_kernel_view(std::string_view text);
+
+struct KernelVerdict {
+  Isolation isolation = Isolation::container;
+  std::string why;           // it is no more than that; "" = it is
+  std::string outer_kernel;  // of the engine's host, if there is another one inside
+};
+KernelVerdict judge_kernel(const KernelView& own, const KernelView& seen);
+
+class KernelTrials final : public std::enable_shared_from_this<KernelTrials> {
+ public:
+  explicit KernelTrials(std::shared_ptr<Fleet> fleet) : fleet_(std::move(fleet)) {}
+
+  // Tries it if need be; one at a time. Runtimes that are known to share the host's kernel, and the
+  // engine's own, are not tried.
+  Task<KernelVerdict> judge(EngineFacts::Runtime runtime, std::string default_runtime);
+
+  // The ids that containers of trials under way have: nobody's sandboxes.
+  const std::set<std::string>& under_way() const { return under_way_; }
+
+ private:
+  struct Known {
+    std::string definition;
+    KernelVerdict verdict;
+    // A trial that came to nothing is made again after a while; otherwise it stands.
+    std::optional<std::chrono::steady_clock::time_point> until;
+  };
+
+  const KernelVerdict* find_known(const EngineFacts::Runtime& runtime) const;
+  Task<KernelVerdict> try_runtime(std::string runtime);
+  Task<KernelView> look(std::string runtime);
+  Task<std::string> ask_container(std::string id, std::string runtime);
+  Task<std::string> get_image();
+
+  std::shared_ptr<Fleet> fleet_;
+  std::map<std::string, Known> known_;
+  std::set<std::string> under_way_;
+  std::shared_ptr<Event> busy_;  // null = nobody tries
+};
+
+}  // namespace atl::container

@@ -1,0 +1,66 @@
+#include "core/failover.h"
+
+#include "core/router.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace atl {
+namespace {
+
+// A driver that is full, or refuses what is asked, is there.
+bool is_trouble(const Error& why) {
+  return why.code() == Code::unavailable || why.code() == Code::deadline_exceeded;
+}
+
+}  // namespace
+
+Failover::Failover(const RetryOptions& options, telemetry::Metrics& metrics, EventLog& events,
+                   const Clock& clock)
+    : metrics_(metrics), events_(events), clock_(clock), budget_(clock, options) {}
+
+Task<std::unique_ptr<Sandbox>> Failover::create(DriverSlot& slot, SandboxSpec spec) {
+  const auto pass = slot.circuit.begin();
+  if (!pass) {
+    co_return Error(Code::unavailable,
+                    why_not_now(slot).value_or(slot.name() + " is not asked now"))
+        .with_hint("try again in a moment");
+  }
+  const Micros begun = clock_.boot();
+  auto made = co_await slot.driver->create(std::move(spec));
+  note(slot, *pass, clock_.boot() - begun, made ? nullptr : &made.error());
+  co_return made;
+}
+
+void Failover::note(DriverSlot& slot, CircuitBreaker::Pass pass, Micros took, const Error* why) {
+  if (why == nullptr) {
+    slot.start.add(took, slot.capabilities ? slot.capabilities->typical_start_ms : 0);
+  }
+  const bool was_closed = slot.circuit.state() == Circuit::closed;
+  const bool is_failure = why != nullptr && is_trouble(*why);
+  using Outcome = CircuitBreaker::Outcome;
+  slot.circuit.end(pass, is_failure ? Outcome::failed : Outcome::worked);
+  const bool is_closed = slot.circuit.state() == Circuit::closed;
+  if (was_closed == is_closed) return;
+  metrics_.driver_circuit_open.at(slot.driver->name()).set(is_closed ? 0 : 1);
+  if (is_closed) {
+    telemetry::log_info("driver makes sandboxes again", {{"driver", slot.driver->name()}});
+    events_.add_driver(slot.name(), "circuit_closed", "");
+  } else {
+    telemetry::log_warn("driver fails to create and is left alone for a while",
+                        {{"driver", slot.driver->name()}, {"why", why->message()}});
+    events_.add_driver(slot.name(), "circuit_open", why->message());
+  }
+}
+
+Result<> Failover::go_on(const DriverSlot& from, Error why) {
+  if (!is_retryable(why.code())) return why;
+  if (!budget_.take()) {
+    metrics_.create_failovers.at(from.driver->name(), "refused").add();
+    return std::move(why).with_hint(
+        "too many creates have gone on to another driver lately; try again in a moment");
+  }
+  metrics_.create_failovers.at(from.driver->name(), "taken").add();
+  return {};
+}
+
+}  // namespace atl

@@ -1,0 +1,270 @@
+// What creates do when drivers fail: circuits, the budget, and who was asked how often.
+#include "core/failover.h"
+
+#include <gmock/gmock.h>
+
+#include <random>
+#include <set>
+
+#include "core/engine_world_internal.h"
+
+namespace atl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class FailoverTest : public ::testing::Test {
+ protected:
+  FailoverTest() {
+    world_.add("first");
+    world_.add("second");
+    world_.options.routing.circuit = {.failures = 3,
+                                      .first_pause = std::chrono::seconds(10),
+                                      .longest_pause = std::chrono::seconds(40)};
+  }
+  void fail(size_t host, Code code = Code::unavailable, int count = 1'000) {
+    world_.host(host).fail("create", Error(code, "it broke"), count);
+  }
+  std::string serves(CreateRequest request = {}) {
+    auto made = world_.create(std::move(request));
+    return made ? made->driver : std::string(to_string(made.error().code()));
+  }
+  Circuit circuit(size_t driver = 0) { return world_.engine().drivers()[driver].circuit; }
+  void pass_pause() { world_.advance(Micros(world_.engine().drivers()[0].circuit_opens_for)); }
+
+  EngineWorld world_;
+};
+
+TEST_F(FailoverTest, ADriverThatFailsAgainAndAgainIsLeftAlone) {
+  fail(0);
+  world_.start();
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(serves(), "second");
+
+  EXPECT_EQ(world_.host(0).count("create"), 3U);
+  EXPECT_EQ(circuit(), Circuit::open);
+  const auto refused = world_.create({.driver = "first"});
+  EXPECT_EQ(refused.error().code(), Code::unavailable);
+  EXPECT_THAT(refused.error().message(), HasSubstr("first has failed 3 times in a row"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("is asked again in"));
+  EXPECT_EQ(world_.host(0).count("create"), 3U);
+  EXPECT_THAT(world_.metrics.render(), HasSubstr("atoll_driver_circuit_open{driver=\"first\"} 1"));
+}
+
+TEST_F(FailoverTest, AfterThePauseOneCreateFindsOut) {
+  fail(0);
+  world_.start();
+  for (int i = 0; i < 3; ++i) serves();
+  pass_pause();
+  EXPECT_EQ(circuit(), Circuit::half_open);
+
+  EXPECT_EQ(serves(), "second") << "it has tried, and fallen over";
+  EXPECT_EQ(world_.host(0).count("create"), 4U);
+  EXPECT_EQ(circuit(), Circuit::open);
+  world_.host(0).fail("create", Error(Code::unavailable, ""), 0);
+  pass_pause();
+  // A fault with no count left is taken away by the next call.
+  serves();
+  pass_pause();
+
+  EXPECT_EQ(serves(), "first");
+  EXPECT_EQ(circuit(), Circuit::closed);
+  std::vector<std::string> told;
+  for (const auto& event : world_.engine().events().after(0, 1'000).events) {
+    if (event->is_of_driver()) told.push_back(event->driver + " " + event->driver_change);
+  }
+  EXPECT_THAT(told, ElementsAre("first circuit_open", "first circuit_closed"));
+}
+
+TEST_F(FailoverTest, WhileOneFindsOutTheOthersGoElsewhere) {
+  fail(0, Code::unavailable, 3);
+  world_.start();
+  for (int i = 0; i < 3; ++i) serves();
+  pass_pause();
+  world_.host(0).hold("create");
+  const auto trial = world_.begin(world_.engine().create({}, {}, {}));
+
+  EXPECT_EQ(serves(), "second");
+  EXPECT_EQ(world_.host(0).count("create"), 4U);
+  const auto named = world_.create({.driver = "first"});
+  EXPECT_THAT(named.error().message(), HasSubstr("another request finds out"));
+  world_.host(0).release("create");
+  world_.settle();
+
+  EXPECT_EQ(trial.get()->driver, "first");
+  EXPECT_EQ(circuit(), Circuit::closed);
+}
+
+TEST_F(FailoverTest, AFullDriverIsPassedOverAndNotLeftAlone) {
+  fail(0, Code::resource_exhausted, 5);
+  world_.start();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(serves(), "second");
+
+  EXPECT_EQ(circuit(), Circuit::closed);
+  EXPECT_EQ(serves(), "first");
+}
+
+TEST_F(FailoverTest, WhatIsWrongWithTheRequestLeadsNowhereElse) {
+  fail(0, Code::invalid_argument, 10);
+  world_.start();
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(serves(), "invalid_argument");
+
+  EXPECT_EQ(circuit(), Circuit::closed);
+  EXPECT_EQ(world_.host(1).count("create"), 0U);
+}
+
+TEST_F(FailoverTest, ATimeoutLeadsNowhereElseAndCounts) {
+  fail(0, Code::deadline_exceeded, 3);
+  world_.start();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(serves(), "deadline_exceeded");
+
+  EXPECT_EQ(circuit(), Circuit::open);
+  EXPECT_EQ(serves(), "second");
+}
+
+TEST_F(FailoverTest, TheBudgetBoundsWhatFallsOver) {
+  world_.options.routing.circuit.failures = 1'000;
+  world_.options.routing.retries = {.most = 4, .per_request = 0.1, .per_second = 0};
+  fail(0);
+  world_.start();
+  int served = 0;
+  for (int i = 0; i < 100; ++i) {
+    const auto made = world_.create();
+    if (made) {
+      ++served;
+    } else {
+      EXPECT_EQ(made.error().code(), Code::unavailable);
+      EXPECT_THAT(made.error().hint(), HasSubstr("too many creates"));
+    }
+  }
+
+  // Four of the beginning, and one for each ten creates.
+  EXPECT_GE(served, 12);
+  EXPECT_LE(served, 15);
+  EXPECT_EQ(world_.host(1).count("create"), static_cast<size_t>(served));
+  EXPECT_THAT(world_.metrics.render(),
+              HasSubstr("atoll_create_failovers_total{driver=\"first\",outcome=\"refused\"}"));
+}
+
+TEST_F(FailoverTest, WhenNobodyWorksItIsSaidOfEach) {
+  fail(0);
+  fail(1);
+  world_.start();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(serves(), "unavailable");
+
+  const auto refused = world_.create();
+
+  EXPECT_EQ(refused.error().code(), Code::unavailable);
+  EXPECT_THAT(refused.error().hint(), HasSubstr("first has failed 3 times"));
+  EXPECT_THAT(refused.error().hint(), HasSubstr("second has failed 3 times"));
+  EXPECT_EQ(world_.host(0).count("create"), 3U);
+}
+
+// The next `left` calls of that step fail.
+Task<> lose(std::string step, std::string when, std::shared_ptr<int> left) {
+  if (step == when && (*left)-- > 0) co_return Error(Code::unavailable, "lost");
+  co_return Result<>();
+}
+
+// Random worlds, requests, faults, lost answers, strategies and times: whatever comes of it, no
+// sandbox is below the floor or outside the placement, and a request has one sandbox at most.
+TEST(FailoverProperty, NoScheduleLeadsBelowTheFloorOutsideThePlacementOrToTwo) {
+  std::mt19937 dice(7);
+  const auto below = [&](unsigned count) { return dice() % count; };
+  size_t made_in_all = 0;
+  size_t fallen_over = 0;
+  size_t opened = 0;
+  for (int round = 0; round < 150; ++round) {
+    EngineWorld world;
+    const size_t hosts = 2 + below(4);
+    for (size_t i = 0; i < hosts; ++i) {
+      FakeHost& host = world.add("d" + std::to_string(i), static_cast<Isolation>(1 + below(4)));
+      host.capabilities.placement = static_cast<Placement>(below(3));
+      host.capabilities.typical_start_ms = static_cast<double>(below(50));
+      if (below(2) == 0) host.capabilities.price_per_hour = static_cast<double>(below(10));
+    }
+    world.options.routing.health = {.failures = 2, .answers = 2};
+    world.options.routing.circuit.failures = 2;
+    world.start();
+    std::map<std::string, std::string> key_of;  // what was given → the key that it was for
+    for (int step = 0; step < 60; ++step) {
+      FakeHost& one = world.host(below(static_cast<unsigned>(hosts)));
+      switch (below(8)) {
+        case 0:
+          one.down();
+          break;
+        case 1:
+          one.up();
+          break;
+        case 2: {
+          // The answer is lost after it was made.
+          const bool is_after = below(2) == 0;
+          const auto left = std::make_shared<int>(1 + static_cast<int>(below(3)));
+          const std::string when = is_after ? "create after" : "create before";
+          one.on_step = [when, left](std::string step) {
+            return lose(std::move(step), when, left);
+          };
+          break;
+        }
+        case 3:
+          world.advance(std::chrono::seconds(below(20)));
+          break;
+        case 4:
+          ASSERT_TRUE(world.run(world.engine().probe_drivers()));
+          break;
+        case 5:
+          world.sweep();
+          break;
+        default:
+          break;
+      }
+      CreateRequest request;
+      const auto floor = static_cast<Isolation>(below(5));
+      const auto placement = static_cast<Placement>(below(3));
+      request.min_isolation = floor;
+      request.placement = placement;
+      request.strategy = static_cast<policy::Strategy>(below(5));
+      const std::string key =
+          "key" + std::to_string(below(30)) + std::to_string(floor == Isolation::vm) +
+          std::to_string(static_cast<int>(floor)) + std::to_string(static_cast<int>(placement));
+      const auto made = world.create(std::move(request), Idempotency{key, key});
+      for (const auto& view : world.engine().drivers()) opened += view.circuit != Circuit::closed;
+      if (!made) continue;
+      ++made_in_all;
+      ASSERT_GE(made->isolation, floor);
+      ASSERT_LE(made->placement, placement);
+      const auto& given = key_of.emplace(made->id, key).first->second;
+      ASSERT_EQ(given, key) << "one sandbox for two requests";
+      for (const auto& [id, of] : key_of) {
+        ASSERT_TRUE(of != key || id == made->id) << "two sandboxes for one request";
+      }
+    }
+    // Once everybody answers, what is there is what was given, each once and where it may be.
+    for (size_t i = 0; i < hosts; ++i) {
+      world.host(i).up();
+      world.host(i).on_step = nullptr;
+    }
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(world.run(world.engine().probe_drivers()));
+      world.sweep();
+    }
+    std::set<std::string> there;
+    std::set<std::string> asked;
+    for (size_t i = 0; i < hosts; ++i) {
+      for (const auto& id : world.host(i).ids()) {
+        ASSERT_TRUE(there.insert(id).second) << id << " is there twice";
+        ASSERT_EQ(world.engine().get({}, id)->driver, world.host(i).name());
+      }
+      for (const auto& call : world.host(i).calls) {
+        if (call.starts_with("create ") && !asked.insert(call).second) ++fallen_over;
+      }
+    }
+    for (const auto& [id, key] : key_of) ASSERT_TRUE(there.contains(id)) << id << " is lost";
+  }
+  EXPECT_GT(made_in_all, 2'000U);
+  EXPECT_GT(opened, 500U);
+  EXPECT_GT(fallen_over, 100U);
+}
+
+}  // namespace
+}  // namespace atl

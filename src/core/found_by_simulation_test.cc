@@ -1,0 +1,321 @@
+// Lies that tests/simulation has found, one by one: each was told before it was mended.
+#include "core/engine_world_internal.h"
+
+namespace atl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// Over another store: what nobody waits for is not written any more once `is_killed` says that the
+// daemon does not live so long.
+class HastyStore final : public store::Store {
+ public:
+  HastyStore(std::unique_ptr<store::Store> inner, bool& is_killed)
+      : inner_(std::move(inner)), is_killed_(is_killed) {}
+
+  Task<store::Contents> load() override { return inner_->load(); }
+  Task<std::optional<store::SandboxRow>> find_sandbox(std::string id) override {
+    return inner_->find_sandbox(std::move(id));
+  }
+  Task<> commit(store::Transaction transaction) override {
+    return inner_->commit(std::move(transaction));
+  }
+  void enqueue(store::Transaction transaction, store::OnCommitted on_done) override {
+    if (!is_killed_) inner_->enqueue(std::move(transaction), std::move(on_done));
+  }
+
+ private:
+  std::unique_ptr<store::Store> inner_;
+  bool& is_killed_;
+};
+
+// Over a file, so that a new daemon finds what the one before has written, and over a disk that is
+// full while `accepts_` is zero.
+class FoundBySimulationTest : public ::testing::Test {
+ protected:
+  FoundBySimulationTest() : world_(EngineWorld::Keeps::file) {
+    auto& host = world_.add();
+    host.capabilities.pause = Pause::memory;
+    host.capabilities.fork = true;
+    world_.wrap_store = [this](std::unique_ptr<store::Store> inner) {
+      auto full =
+          std::make_unique<FullStore>(std::move(inner), world_.loop().get_executor(), accepts_);
+      return std::make_unique<HastyStore>(std::move(full), is_killed_early_);
+    };
+    world_.start();
+  }
+  store::Contents stored() { return world_.run(world_.store().load()).value(); }
+  CreateRequest named(std::string name) {
+    CreateRequest request;
+    request.name = std::move(name);
+    return request;
+  }
+
+  void host_loses_answers_to(const std::string& call) {
+    world_.host().on_step = [lost = call + " after"](std::string step) -> Task<> {
+      return [](bool fails) -> Task<> {
+        if (fails) co_return Error(Code::unavailable, "the answer is lost");
+        co_return Result<>();
+      }(step == lost);
+    };
+  }
+
+  // Made by the second host, after the answer of the first, which has made it too, was lost.
+  std::string create_on_second_host() {
+    world_.add("second");
+    world_.restart();
+    host_loses_answers_to("create");
+    const auto view = world_.create();
+    EXPECT_EQ(view->driver, "second");
+    EXPECT_TRUE(world_.host(0).has(view->id)) << "nothing was left there";
+    return view->id;
+  }
+
+  // The disk has room again, and what could not be written is; nothing later is.
+  Task<> sweep_and_be_killed_if(bool is_time) {
+    if (!is_time) co_return Result<>();
+    accepts_ = FullStore::kPlenty;
+    CO_TRY_OK(co_await world_.engine().sweep());
+    CO_TRY_OK(co_await world_.store().commit({}));
+    is_killed_early_ = true;
+    co_return Result<>();
+  }
+
+  void wait_for_call(std::string call) {
+    world_.wait_until([&] { return world_.host().count(call) > 0; });
+  }
+
+  int accepts_ = FullStore::kPlenty;
+  bool is_killed_early_ = false;
+  EngineWorld world_;
+};
+
+TEST_F(FoundBySimulationTest, AKeyStaysWithTheSandboxThatItFoundByName) {
+  const auto id = world_.create_named("web");
+  const Idempotency key{"k", "h"};
+  ASSERT_EQ(world_.create(named("web"), key)->id, id);
+  ASSERT_TRUE(world_.run(world_.engine().destroy({}, id)));
+  world_.restart();
+
+  const auto again = world_.create(named("web"), key);
+
+  ASSERT_FALSE(again) << "the key has made two sandboxes";
+  EXPECT_EQ(again.error().code(), Code::conflict);
+}
+
+TEST_F(FoundBySimulationTest, AKeyThatCannotBeWrittenIsNotPromised) {
+  world_.create_named("web");
+  accepts_ = 0;
+  EXPECT_EQ(world_.create(named("web"), Idempotency{"k", "h"}).error().code(), Code::out_of_space);
+
+  accepts_ = FullStore::kPlenty;
+
+  EXPECT_TRUE(world_.create(named("web"), Idempotency{"k", "other"})) << "the key is free";
+}
+
+TEST_F(FoundBySimulationTest, AFailureThatIsWrittenLateSparesTheKeysNextSandbox) {
+  accepts_ = 1;  // the intent, and not how it went
+  ASSERT_FALSE(world_.create({}, Idempotency{"k", "h"}));
+  accepts_ = FullStore::kPlenty;
+  const auto id = world_.create({}, Idempotency{"k", "h"})->id;
+
+  world_.sweep();  // writes what could not be written
+  world_.restart();
+
+  EXPECT_EQ(world_.create({}, Idempotency{"k", "h"})->id, id);
+}
+
+TEST_F(FoundBySimulationTest, AFailureIsWrittenBeforeItsKeyMakesAnother) {
+  host_loses_answers_to("create");
+  is_killed_early_ = true;  // before it is written that the creation has failed
+  ASSERT_FALSE(world_.create({}, Idempotency{"k", "h"}));
+  world_.host().on_step = nullptr;
+  const auto id = world_.create({}, Idempotency{"k", "h"})->id;
+
+  world_.restart();
+
+  EXPECT_THAT(world_.host().ids(), ElementsAre(id)) << "the key has made two sandboxes";
+  EXPECT_EQ(world_.create({}, Idempotency{"k", "h"})->id, id);
+}
+
+TEST_F(FoundBySimulationTest, AFailureIsWrittenBeforeItsNameIsGivenToAnother) {
+  host_loses_answers_to("create");
+  is_killed_early_ = true;
+  ASSERT_FALSE(world_.create(named("web")));
+  world_.host().on_step = nullptr;
+  const auto made = world_.create(named("web"));
+  ASSERT_TRUE(made) << made.error().message();
+
+  world_.restart();
+
+  EXPECT_THAT(world_.host().ids(), ElementsAre(made->id)) << "two are called web";
+}
+
+TEST_F(FoundBySimulationTest, AKeyMakesNoOtherWhileItsFailureCannotBeWritten) {
+  host_loses_answers_to("create");
+  is_killed_early_ = true;
+  ASSERT_FALSE(world_.create({}, Idempotency{"k", "h"}));
+  world_.host().on_step = nullptr;
+  accepts_ = 0;
+  EXPECT_EQ(world_.create({}, Idempotency{"k", "h"}).error().code(), Code::out_of_space);
+  accepts_ = FullStore::kPlenty;
+
+  const auto id = world_.create({}, Idempotency{"k", "h"})->id;
+  world_.restart();
+
+  EXPECT_THAT(world_.host().ids(), ElementsAre(id));
+}
+
+TEST_F(FoundBySimulationTest, ACreationThatIsBeingUndoneIsNotWrittenAsDone) {
+  world_.host().on_step = [this](std::string step) {
+    return sweep_and_be_killed_if(step == "destroy before");
+  };
+  accepts_ = 1;  // the intent, and not how it went
+
+  ASSERT_FALSE(world_.create({}, Idempotency{"k", "h"}));
+  world_.host().on_step = nullptr;
+  is_killed_early_ = false;
+  world_.crash();
+  world_.start();
+  world_.settle();
+
+  EXPECT_THAT(world_.host().ids(), IsEmpty());
+  EXPECT_THAT(world_.run(world_.store().load())->live, IsEmpty()) << "it was never made";
+}
+
+TEST_F(FoundBySimulationTest, WhatAnEarlierDaemonHadBegunIsUndoneBeforeAnythingNew) {
+  const auto id = world_.create()->id;
+  world_.host().hold("pause");
+  const auto interrupted = world_.begin(world_.engine().pause({}, id));
+  wait_for_call("pause");
+  world_.crash();
+  world_.host().release("pause");
+  world_.host().fail("attach", Error(Code::internal, "not now"));
+  world_.start();
+
+  ASSERT_TRUE(world_.run(world_.engine().pause({}, id)));
+  world_.sweep();
+
+  EXPECT_EQ(world_.state_of(id), State::paused) << "an older pause was undone";
+  EXPECT_TRUE(world_.host().boxes.at(id)->paused);
+}
+
+TEST_F(FoundBySimulationTest, WhatIsConfirmedAgainIsWritten) {
+  const auto id = world_.create()->id;
+  accepts_ = 1;  // the intent, and not how it went
+  ASSERT_FALSE(world_.run(world_.engine().pause({}, id)));
+  EXPECT_FALSE(world_.run(world_.engine().pause({}, id))) << "it would be forgotten";
+  accepts_ = FullStore::kPlenty;
+
+  ASSERT_TRUE(world_.run(world_.engine().pause({}, id)));
+  world_.restart();
+
+  EXPECT_EQ(world_.state_of(id), State::paused);
+  EXPECT_THAT(stored().pending, IsEmpty());
+}
+
+TEST_F(FoundBySimulationTest, WhatIsConfirmedBeforeAFailureIsWrittenIsWritten) {
+  const auto id = world_.create()->id;
+  is_killed_early_ = true;  // before it is written that the stop has failed
+  world_.host().fail("stop", Error(Code::unavailable, "not now"));
+  ASSERT_FALSE(world_.run(world_.engine().stop({}, id)));
+
+  ASSERT_TRUE(world_.run(world_.engine().start({}, id))) << "it runs already";
+  world_.restart();
+
+  EXPECT_EQ(world_.state_of(id), State::running);
+}
+
+TEST_F(FoundBySimulationTest, WhatTheReaperPassedOverWhileItStoppedEndsThoughTheDiskIsFull) {
+  const auto id = world_.create()->id;
+  world_.host().hold("stop");
+  const auto stop = world_.begin(world_.engine().stop({}, id));
+  wait_for_call("stop");
+  world_.advance(std::chrono::hours(48));
+  world_.reap();
+  accepts_ = 0;
+  world_.host().release("stop");
+  world_.wait_until([&] { return stop.done(); });
+  ASSERT_FALSE(stop.get());
+  accepts_ = FullStore::kPlenty;
+
+  world_.reap();
+  world_.settle();
+
+  EXPECT_THAT(world_.host().ids(), IsEmpty());
+}
+
+TEST_F(FoundBySimulationTest, ARenewalThatComesTooLateIsNoSuccess) {
+  const auto id = world_.create()->id;
+  world_.host().hold("renew");
+  const auto renewal = world_.begin(world_.engine().renew({}, id, std::chrono::seconds(600)));
+  wait_for_call("renew");
+  world_.host().end_unheard(id);
+
+  world_.host().release("renew");
+  world_.wait_until([&] { return renewal.done(); });
+
+  ASSERT_FALSE(renewal.get());
+  EXPECT_THAT(renewal.get().error().message(), HasSubstr("has ended meanwhile"));
+}
+
+TEST_F(FoundBySimulationTest, WhatEndsOnADriverThatWasGivenUpIsNotTheSandbox) {
+  const auto id = create_on_second_host();
+
+  world_.host(0).end(id, EndedBy::expiry);
+  world_.settle();
+
+  EXPECT_EQ(world_.state_of(id), State::running);
+}
+
+TEST_F(FoundBySimulationTest, WhatEndsOnADriverThatWasGivenUpIsNotTheSandboxThatIsStopped) {
+  const auto id = create_on_second_host();
+  ASSERT_TRUE(world_.run(world_.engine().stop({}, id)));
+
+  world_.host(0).end(id, EndedBy::expiry);
+  world_.settle();
+
+  EXPECT_EQ(world_.state_of(id), State::stopped);
+}
+
+TEST_F(FoundBySimulationTest, AChildWhoseTimeIsUpBeforeItIsMadeIsAForkThatFailed) {
+  const auto id = world_.create()->id;
+  world_.host().hold("attach");
+  const auto forking = world_.begin(world_.engine().fork({}, id, 1));
+  wait_for_call("attach");
+  const auto ids = world_.host().ids();
+  ASSERT_THAT(ids, SizeIs(2));
+  world_.host().end(ids[0] == id ? ids[1] : ids[0], EndedBy::expiry);
+  world_.settle();
+
+  world_.host().release("attach");
+  world_.wait_until([&] { return forking.done(); });
+
+  EXPECT_FALSE(forking.get());
+  EXPECT_THAT(world_.host().ids(), ElementsAre(id));
+}
+
+TEST_F(FoundBySimulationTest, AChildThatDiesWhileItsSiblingFailsIsDroppedToo) {
+  const auto id = world_.create()->id;
+  int attached = 0;
+  world_.host().on_step = [&](std::string step) -> Task<> {
+    return [](EngineWorld& world, std::string parent, bool is_second) -> Task<> {
+      if (!is_second) co_return Result<>();
+      for (const auto& child : world.host().ids()) {
+        if (child != parent) world.host().end(child, EndedBy::death);
+      }
+      co_return Error(Code::unavailable, "lost");
+    }(world_, id, step == "attach before" && ++attached == 2);
+  };
+
+  const auto forked = world_.run(world_.engine().fork({}, id, 2));
+
+  ASSERT_FALSE(forked);
+  EXPECT_THAT(world_.host().ids(), ElementsAre(id));
+}
+
+}  // namespace
+}  // namespace atl

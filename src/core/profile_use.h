@@ -1,0 +1,27 @@
+// A request with its profile worked in: what the request says, then what the profile says.
+//
+// Bounds meet instead: of two floors the higher holds, of two placements the nearer, and the host's
+// directories may be shown no further than the profile allows. So no request leaves its profile.
+#pragma once
+
+#include "core/sandbox_record.h"
+#include "policy/profiles.h"
+
+namespace atl {
+
+// Fills in what the request does not say. The same again changes nothing.
+void merge_profile(CreateRequest& request, const policy::Profile& profile);
+
+// Finds the profile, merges it, and makes `request.profile` name the version. Code::not_found for
+// one that is not there, Code::invalid_argument for what a request may not have with this one,
+// Code::permission_denied for what only a profile opens.
+Result<> settle_profile(CreateRequest& request, const policy::Profiles& profiles,
+                        Lifecycle lifecycle);
+
+// A request without one. Whoever reads no profiles saves the millisecond that this takes.
+bool has_profile(const CreateRequest& request);
+Result<> settle_without_profile(CreateRequest& request);
+
+const policy::Profiles& profiles_of(const EngineOptions& options);
+
+}  // namespace atl

@@ -1,0 +1,178 @@
+// Changer::reset: the same sandbox as if nobody had ever used it.
+//
+// The old one is destroyed whole before a new one is made under its id, so what the next user finds
+// does not depend on how well somebody cleans up. Directories of the host are not the sandbox's to
+// clean, and a template's tree has to be opened by whoever asks: with either a sandbox is not
+// reset.
+#include "core/changer.h"
+#include "core/creator.h"
+#include "core/healing.h"
+#include "core/profile_use.h"
+#include "core/request_check.h"
+#include "core/startup.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace atl {
+namespace {
+
+bool can_reset(const Capabilities& can) { return can.reset; }
+
+Result<> check_has_no_directories(const SandboxRecord& record) {
+  const Asked& asked = record.asked;
+  if (!asked.workspace && asked.mounts.empty() && !asked.root) return {};
+  const bool is_template = !asked.template_.empty() && !asked.workspace && asked.mounts.empty();
+  return Error(Code::unsupported,
+               "sandbox " + record.id +
+                   (is_template ? " has a template's root, which a reset cannot give it again"
+                                : " has directories of the host, where a reset cannot remove "
+                                  "anything"))
+      .with_hint("destroy it, and create a new one");
+}
+
+// Its profile's, which may be gone since.
+Result<std::shared_ptr<const policy::Startup>> find_startup(const SandboxRecord& record,
+                                                            const policy::Profiles& profiles) {
+  if (!record.asked.startup) return nullptr;
+  auto known = profiles.get(record.asked.profile);
+  if (!known) return std::move(known).error().with("what starts the sandbox up");
+  return std::make_shared<const policy::Startup>((*known)->profile.startup);
+}
+
+}  // namespace
+
+Task<Changer::Remake> Changer::prepare_remake(RecordPtr record, Caller caller) {
+  Remake with;
+  CO_TRY(with.slot, parts_.drivers.get_ready(record->driver));
+  if (!record->asked.snapshot.empty()) {
+    auto used = parts_.snapshots.use(caller, record->asked.snapshot);
+    if (!used) co_return std::move(used).error().with("what the sandbox was made from");
+    with.from = *std::move(used);
+  }
+  CO_TRY(with.startup, find_startup(*record, profiles_of(parts_.options)));
+  with.old = record->handle;
+  if (!with.old) {
+    auto attached = co_await with.slot->driver->attach(record->id);
+    if (!attached && attached.error().code() != Code::not_found)
+      co_return std::move(attached).error();
+    if (attached) with.old = *std::move(attached);
+  }
+  co_return with;
+}
+
+Task<SandboxView> Changer::reset(RecordPtr record, Caller caller,
+                                 std::map<std::string, std::string> env) {
+  CO_TRY_OK(check_env(env));
+  CO_TRY(auto turn, co_await record->turns.take());
+  CO_TRY_OK(check_able(*record, "reset", can_reset));
+  CO_TRY_OK(check_has_no_directories(*record));
+  CO_TRY_OK(
+      expect(*record, {State::running, State::paused, State::stopped, State::failed}, "be reset"));
+  CO_TRY(auto with, co_await prepare_remake(record, std::move(caller)));
+  CO_TRY(const auto intent, co_await enter(record, State::starting, Op::reset));
+
+  record->env = std::move(env);
+  record->asked.env_names.clear();
+  for (const auto& [name, value] : *record->env) record->asked.env_names.push_back(name);
+  record->asked.files.clear();
+  ++record->asked.resets;
+  forget_recovery(*record);
+  co_return co_await remake(record, std::move(with), intent, "resetting");
+}
+
+// A sandbox that nobody is there to answer for comes back as it was made, under its id and with its
+// environment. What was in it is gone with the process that held it.
+Task<> Changer::revive(RecordPtr record) {
+  CO_TRY(auto turn, co_await record->turns.take());
+  const bool is_needed = record->recover_at.count() != 0 &&
+                         (record->state == State::failed ||
+                          (record->state == State::running && record->is_unresponsive));
+  if (!is_needed || record->recover_at > parts_.clock.boot()) {
+    if (!is_needed) record->recover_at = Micros(0);
+    parts_.reaper.schedule(record);
+    co_return Result<>();
+  }
+  record->asked.course.died = true;
+  ++record->asked.course.tries;
+  ++record->asked.course.recoveries;
+  auto revived = co_await revive_now(record);
+  record->recover_at = Micros(0);
+  record->revived_at = parts_.clock.boot();
+  parts_.metrics.recoveries.at(record->driver, revived ? "ok" : to_string(revived.error().code()))
+      .add();
+  if (revived) {
+    telemetry::log_warn("sandbox was recreated", {{"sandbox", record->id}});
+    co_return Result<>();
+  }
+  --record->asked.course.recoveries;
+  const Code code = revived.error().code();
+  if (code == Code::conflict || code == Code::unsupported || code == Code::not_found) {
+    give_up_recovery(*record, revived.error());
+  } else {
+    plan_recovery(parts_, record);
+  }
+  parts_.journal.note_later(record);
+  // Its time runs on, whatever becomes of it.
+  parts_.reaper.schedule(record);
+  co_return std::move(revived).error();
+}
+
+Task<> Changer::revive_now(RecordPtr record) {
+  CO_TRY_OK(check_able(*record, "make a sandbox anew", can_reset));
+  if (!record->env && !record->asked.env_names.empty()) {
+    co_return Error(Code::conflict, "the values of the environment of sandbox " + record->id +
+                                        " are not known since Atoll was restarted");
+  }
+  const Caller owner{.tenant = record->tenant, .subject = record->owner, .role = Role::member};
+  CO_TRY(auto with, co_await prepare_remake(record, owner));
+  CO_TRY(const auto intent, co_await enter(record, State::starting, Op::reset));
+  CO_TRY(const auto view, co_await remake(record, std::move(with), intent, "recreating"));
+  static_cast<void>(view);
+  co_return Result<>();
+}
+
+Task<SandboxView> Changer::remake(RecordPtr record, Remake with, Intent intent, std::string doing) {
+  record->handle = nullptr;
+  record->asked.course.rest = Rest::none;
+  SandboxSpec spec = to_spec(*record);
+  spec.snapshot = record->asked.snapshot;
+  spec.give_up = record->give_up;
+  auto made = co_await make_anew(*with.slot->driver, with.old, std::move(spec));
+  Result<> begun;
+  if (made) {
+    record->handle = *std::move(made);
+    begun = co_await start_anew(record, std::move(with.startup));
+  } else {
+    begun = std::move(made).error().at_stage("create");
+  }
+  if (!begun) {
+    auto why = std::move(begun).error().with(doing + " sandbox " + record->id);
+    record->failure = why.message();
+    parts_.sandboxes.move_to(*record, State::failed);
+    co_return fail(record, intent, std::move(why));
+  }
+  parts_.sandboxes.move_to(*record, State::running);
+  record->asked.course.died = false;
+  record->failure.clear();
+  forget_pulse(*record);
+  record->last_active_at = parts_.clock.wall();
+  record->last_active_boot = parts_.clock.boot();
+  ++record->generation;
+  CO_TRY_OK(co_await parts_.journal.settle(record, intent, store::IntentState::done));
+  parts_.reaper.schedule(record);
+  co_return record->view();
+}
+
+// What cannot be started up must not exist.
+Task<> Changer::start_anew(RecordPtr record, std::shared_ptr<const policy::Startup> startup) {
+  const auto fresh = record->handle;
+  telemetry::StageTimer timer(parts_.clock);
+  auto started = co_await start_up(fresh->guest(), std::move(startup),
+                                   startup_facts(parts_, *record), parts_.clock, timer);
+  if (started) co_return Result<>();
+  auto destroyed = co_await fresh->destroy();
+  if (destroyed) record->handle = nullptr;
+  co_return std::move(started).error();
+}
+
+}  // namespace atl

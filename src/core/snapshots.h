@@ -1,0 +1,86 @@
+// All snapshots, by id and by name: how they begin and end, in the store and with their drivers.
+//
+// A row is on the disk before a driver makes anything, and goes after the driver has nothing left.
+// So whenever the daemon dies, what a driver has is known: a row that says `ready` is somebody's
+// snapshot; everything else is dropped after the restart, by the row or because there is none.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/access.h"
+#include "core/driver_table.h"
+#include "core/snapshot_view.h"
+#include "store/store.h"
+
+namespace atl {
+
+struct SandboxRecord;
+
+struct SnapshotRecord {
+  SnapshotView view;
+  bool is_fork = false;  // only on the way to children; nobody sees it
+  bool is_busy = false;  // its driver is making or dropping it
+  size_t users = 0;      // sandboxes that are being made from it
+};
+using SnapshotPtr = std::shared_ptr<SnapshotRecord>;
+
+// What whoever wants to use a lost one is told.
+Error lost(const SnapshotView& snapshot);
+
+class Snapshots final {
+ public:
+  // Everything outlives it.
+  Snapshots(store::Store& store, DriverTable& drivers, telemetry::Metrics& metrics,
+            const Clock& clock, const EngineOptions& options);
+
+  void load(const std::vector<store::SnapshotRow>& rows);
+
+  // Known to the store, and about to be made. Code::already_exists for a name that is taken,
+  // Code::resource_exhausted when there are too many.
+  Task<SnapshotPtr> begin(const SandboxRecord& of, std::string owner, SnapshotAsk ask);
+  // The same for what a fork needs on its way; drop() it afterwards.
+  Task<SnapshotPtr> begin_fork(const SandboxRecord& of);
+  // It is there, and the store knows.
+  Task<> finish(SnapshotPtr snapshot, SnapshotFacts facts);
+  // Nobody sees it from now on, and its driver lets it go, now or when it can.
+  Task<> drop(SnapshotPtr snapshot);
+
+  // By id, or by name within the caller's tenant, and only what the caller sees.
+  Result<SnapshotPtr> get(const Caller& caller, std::string_view id_or_name) const;
+  // The same for one that a sandbox is to be made from; while somebody has it it is not dropped.
+  Result<std::shared_ptr<const SnapshotView>> use(const Caller& caller,
+                                                  std::string_view id_or_name) const;
+  // Oldest first; `sandbox` "" = of all.
+  std::vector<SnapshotView> list(const Caller& caller, std::string_view sandbox) const;
+  size_t count_of(std::string_view tenant) const;
+
+  // What the driver has and what is known are made to agree. What nobody knows is dropped when it
+  // was seen twice, or at once.
+  // What the driver does not have whole is lost from now on, and what it has again is not. Gives
+  // all that it has.
+  Task<std::set<std::string>> judge(DriverSlot& slot);
+  enum class Unknown : uint8_t { at_once, when_seen_twice };
+  Task<> sweep(DriverSlot& slot, Unknown unknown);
+
+ private:
+  Task<SnapshotPtr> insert(SnapshotPtr snapshot);
+  Task<> write(const SnapshotRecord& snapshot);
+  Task<> drop_on_driver(SnapshotPtr snapshot);
+  Task<> drop_waiting(DriverSlot& slot);
+  void set_state(SnapshotRecord& snapshot, SnapshotState state);
+  bool is_shown(const Caller& caller, const SnapshotRecord& snapshot) const;
+
+  store::Store& store_;
+  DriverTable& drivers_;
+  telemetry::Metrics& metrics_;
+  const Clock& clock_;
+  const EngineOptions& options_;
+  std::map<std::string, SnapshotPtr> by_id_;
+  std::map<std::string, std::set<std::string>> suspects_;  // by driver: unknown at the last sweep
+};
+
+}  // namespace atl

@@ -1,0 +1,156 @@
+#include "core/startup.h"
+
+#include "core/engine_world_internal.h"
+#include "policy/profiles.h"
+
+namespace atl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class StartupTest : public ::testing::Test {
+ protected:
+  explicit StartupTest(EngineWorld::Keeps keeps = EngineWorld::Keeps::memory) : world_(keeps) {
+    world_.add().capabilities.reset = true;
+  }
+
+  void start(const std::string& profile) {
+    const std::vector<policy::ProfileText> texts{{"t.yaml", "profiles:\n  p: " + profile + "\n"}};
+    auto loaded = policy::Profiles::load(texts);
+    ASSERT_TRUE(loaded) << loaded.error().message();
+    world_.options.profiles = *std::move(loaded);
+    world_.start();
+  }
+  static CreateRequest request() {
+    CreateRequest request;
+    request.profile = "p";
+    return request;
+  }
+  std::vector<std::string> stages_of(const SandboxView& view) {
+    std::vector<std::string> names;
+    for (const auto& stage : view.stages) {
+      if (stage.name == "setup" || stage.name == "requires" || stage.name == "readiness")
+        names.push_back(stage.name);
+    }
+    return names;
+  }
+  Error failure_of(const std::string& profile) {
+    start(profile);
+    auto refused = world_.create(request());
+    EXPECT_FALSE(refused) << profile;
+    EXPECT_THAT(world_.host().ids(), IsEmpty()) << profile;
+    return refused ? Error(Code::internal, "") : refused.error();
+  }
+
+  EngineWorld world_;
+};
+
+TEST_F(StartupTest, EachPartIsAStage) {
+  start("{setup: [echo one, 'true'], requires: [git, python>=3.11], readiness: 'true'}");
+
+  const auto made = world_.create(request());
+
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_THAT(stages_of(*made), ElementsAre("setup", "requires", "readiness"));
+  EXPECT_EQ(made->state, State::running);
+}
+
+TEST_F(StartupTest, RunsGetItToo) {
+  start("{requires: [git]}");
+
+  const auto ran = world_.run(world_.engine().run(
+      {}, request(), ExecRequest{.argv = {"echo", "hi"}}, "", 1000, std::make_shared<RunStop>()));
+
+  ASSERT_TRUE(ran) << ran.error().message();
+  EXPECT_THAT(ran->stages, testing::Contains(testing::Field(&Stage::name, "requires")));
+}
+
+TEST_F(StartupTest, AStepThatFailsIsToldAndNothingIsLeft) {
+  const Error failure = failure_of("{setup: ['true', cat nowhere, 'true']}");
+
+  EXPECT_EQ(failure.stage(), "setup");
+  EXPECT_THAT(failure.message(), HasSubstr("setup: step 2: sh: cat: nowhere: no such file"));
+}
+
+TEST_F(StartupTest, AStepThatDoesNotEndIsEnded) {
+  const Error failure = failure_of("{setup: [{run: sleep 9, timeout: 2s}]}");
+
+  EXPECT_EQ(failure.code(), Code::deadline_exceeded);
+  EXPECT_THAT(failure.message(), HasSubstr("step 1: sh: it did not end within 2 seconds"));
+}
+
+TEST_F(StartupTest, WhatIsRequiredMustBeThere) {
+  const Error failure = failure_of("{requires: [git, hg]}");
+
+  EXPECT_EQ(failure.code(), Code::unsupported);
+  EXPECT_EQ(failure.stage(), "requires");
+  EXPECT_THAT(failure.message(), HasSubstr("requires: hg: the sandbox has none"));
+  EXPECT_THAT(failure.hint(), HasSubstr("image or a template"));
+}
+
+TEST_F(StartupTest, WhatIsRequiredMustBeNewEnough) {
+  EXPECT_THAT(failure_of("{requires: [python>=3.12]}").message(),
+              HasSubstr("requires: python>=3.12: the sandbox has 3.11.2"));
+}
+
+TEST_F(StartupTest, WhoIsNeverReadyIsGivenUp) {
+  const Error failure = failure_of("{readiness: {run: exit 3, interval: 10ms, timeout: 9ms}}");
+
+  EXPECT_EQ(failure.code(), Code::deadline_exceeded);
+  EXPECT_EQ(failure.stage(), "readiness");
+  EXPECT_THAT(failure.message(), HasSubstr("not ready within 9 ms: the command ends with 3"));
+}
+
+TEST_F(StartupTest, APortNeedsADriverThatReachesIt) {
+  const Error failure = failure_of("{readiness: {port: 80}}");
+
+  EXPECT_EQ(failure.code(), Code::unsupported);
+  EXPECT_EQ(failure.stage(), "readiness");
+}
+
+TEST_F(StartupTest, CommandsRunWhereTheProfileSays) {
+  const Error failure = failure_of("{workdir: /srv, readiness: {run: whoami fails, timeout: 1ms}}");
+
+  EXPECT_THAT(failure.message(), HasSubstr("user in /srv"));
+}
+
+TEST_F(StartupTest, AResetDoesItAgain) {
+  start("{setup: [cat kept], requires: [git]}");
+  auto asked = request();
+  asked.files = {{"kept", "x"}};
+  const auto made = world_.create(std::move(asked));
+  ASSERT_TRUE(made) << made.error().message();
+
+  // Its files came from the first request, and are not there any more.
+  const auto reset = world_.run(world_.engine().reset({}, made->id, {}));
+
+  ASSERT_FALSE(reset);
+  EXPECT_EQ(reset.error().stage(), "setup");
+  EXPECT_THAT(reset.error().message(), HasSubstr("cat: kept: no such file"));
+  EXPECT_EQ(world_.engine().get({}, made->id)->state, State::failed);
+  EXPECT_THAT(world_.host().ids(), IsEmpty());
+}
+
+class InterruptedStartupTest : public StartupTest {
+ protected:
+  InterruptedStartupTest() : StartupTest(EngineWorld::Keeps::file) {}
+};
+
+TEST_F(InterruptedStartupTest, HalfAStartIsUndoneAfterACrash) {
+  start("{setup: [hang]}");
+  auto asked = request();
+  asked.name = "dev";
+  const auto pending = world_.begin(world_.engine().create({}, std::move(asked), {}));
+  world_.wait_until([&] { return !world_.host().ids().empty(); });
+  ASSERT_FALSE(pending.done());
+
+  world_.restart();
+
+  EXPECT_THAT(world_.host().ids(), IsEmpty());
+  EXPECT_FALSE(world_.engine().get({}, "dev"));
+}
+
+}  // namespace
+}  // namespace atl

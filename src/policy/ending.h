@@ -1,0 +1,25 @@
+// What becomes of a sandbox whose time is up, that nobody uses, or that has died.
+#pragma once
+
+#include <cstdint>
+
+#include <boost/describe/enum.hpp>
+
+namespace atl {
+
+// At the end of its time to live, or of its idle time.
+enum class OnEnd : uint8_t {
+  kill,   // nothing of it is left
+  stop,   // its processes end, its files stay
+  pause,  // its processes stand still
+};
+BOOST_DESCRIBE_ENUM(OnEnd, kill, stop, pause)
+
+// When it dies, or does not answer any more.
+enum class OnFailure : uint8_t {
+  fail,      // it stays as it is, for somebody to look at
+  recreate,  // fresh processes over its files, a few times
+};
+BOOST_DESCRIBE_ENUM(OnFailure, fail, recreate)
+
+}  // namespace atl

@@ -1,0 +1,304 @@
+"""Containers whose agent cannot call: behind gVisor's kernel, and on an engine that is reached over TCP and TLS. Real engines."""
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import unittest
+
+from engines import Engine, image_tar, lacking
+from live import ATOLL, Daemon, wait_until
+from terminal import Terminal
+
+LIBEXEC = {"ATOLL_LIBEXEC": os.environ["ATOLL_LIBEXEC"]} if "ATOLL_LIBEXEC" in os.environ else {}
+
+
+class Cases:
+    """What holds for both; `flags` and `wish` ask for such a sandbox."""
+
+    engine_is = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.engine = Engine("docker", **cls.engine_is).start()
+
+    @classmethod
+    def tearDownClass(cls):
+        # The engine forgets a container first, and its volumes a moment later.
+        volumes = lambda: json.loads(cls.engine.ask("GET", "/v1.41/volumes")[1]).get("Volumes") or []
+        try:
+            wait_until(lambda: not volumes(), "its volumes are gone")
+        finally:
+            kept = [f"volume {one['Name']}" for one in volumes()]
+            left = cls.engine.stop() + kept
+        assert not left, f"docker has left: {left}"
+
+    def setUp(self):
+        self.place = tempfile.mkdtemp(prefix="atoll-e2e-")
+        self.addCleanup(shutil.rmtree, self.place)
+
+    def environment(self, **more):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("ATOLL_", "DOCKER_"))}
+        return {**kept, **LIBEXEC, "ATOLL_STATE": "/nonexistent/atoll", "XDG_RUNTIME_DIR": self.place, **self.engine.environment, **more}
+
+    def run_in(self, *command, flags=(), stdin="", **more):
+        return subprocess.run([*self.engine.inside, ATOLL, "run", "--driver", "docker", *self.flags, *flags, "--", *command], input=stdin,
+                              capture_output=True, text=True, timeout=120, env=self.environment(**more))
+
+    def daemon(self):
+        daemon = Daemon(before=self.engine.inside)
+        daemon.start(env=self.environment())
+        self.addCleanup(daemon.end)
+        return daemon
+
+    def restart(self, daemon):
+        daemon.kill()
+        daemon.start(env=self.environment())
+
+    def inspect(self, box):
+        return json.loads(self.engine.ask("GET", f"/v1.41/containers/atoll-{box}/json")[1])
+
+    def no_containers(self):
+        wait_until(lambda: not self.engine.containers(), "no container is left")
+
+    def remove(self, daemon, box):
+        self.assertEqual(daemon.call("DELETE", f"/v1/sandboxes/{box}").status, 204)
+        self.no_containers()
+
+    def test_a_command_reads_writes_and_ends_and_nothing_is_left(self):
+        done = self.run_in("sh", "-c", "cat; echo trouble >&2; exit 3", flags=["-i"], stdin="hello\n" * 50_000)
+        self.assertEqual((done.stdout == "hello\n" * 50_000, done.stderr, done.returncode), (True, "trouble\n", 3), done.stderr[-500:])
+        done = self.run_in("sh", "-c", "dd if=/dev/zero bs=1000 count=20000 2>/dev/null")
+        self.assertEqual((len(done.stdout), done.returncode), (20_000_000, 0))
+        self.no_containers()
+
+    def test_a_terminal(self):
+        command = [*self.engine.inside, ATOLL, "run", "-it", "--driver", "docker", *self.flags, "--", "sh"]
+        command[0] = shutil.which(command[0])
+        with Terminal(command, env=self.environment()) as terminal:
+            terminal.expect("$", 60)
+            terminal.type("test -t 0 && echo a ter''minal\n")
+            terminal.expect("a terminal")
+            terminal.type("sleep 1000\n")
+            terminal.expect("sleep 1000")
+            terminal.type("\x03")
+            terminal.expect("$")
+            terminal.type("exit 5\n")
+            self.assertEqual(terminal.wait(), 5)
+        self.no_containers()
+
+    def test_files(self):
+        daemon = self.daemon()
+        box = daemon.create(**self.wish)
+        content = os.urandom(3_000_000)
+        self.assertEqual(daemon.call("PUT", f"/v1/sandboxes/{box}/files?path=in", content).status // 100, 2)
+        daemon.exec(box, "cp", "in", "out")
+        self.assertEqual(daemon.call("GET", f"/v1/sandboxes/{box}/files?path=out").body, content)
+        self.remove(daemon, box)
+
+    def test_a_killed_daemon_takes_its_sandboxes_up_again(self):
+        daemon = self.daemon()
+        box = daemon.create(env={"COLOUR": "green"}, **self.wish)
+        process = daemon.start_process(box, "sh", "-c", "echo before; until [ -e go ]; do sleep 0.05; done; echo after $COLOUR")["process"]
+        self.restart(daemon)
+        daemon.exec(box, "touch", "go")
+        told = list(daemon.events(box, process))
+        self.assertEqual("".join(event.get("data", "") for event in told), "before\nafter green\n", told)
+        # The relay of the one before is gone with it: the agent, what looks, and the newest relay.
+        counted = "ls -d /proc/[0-9]*" if self.engine.runsc else "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -x relay"
+        wait_until(lambda: len(daemon.exec(box, "sh", "-c", counted)["stdout"].split()) <= (5 if self.engine.runsc else 1), "one relay", 10)
+        self.remove(daemon, box)
+
+    def test_the_guest_cannot_speak_to_the_agent_nor_keep_others_from_it(self):
+        daemon = self.daemon()
+        box = daemon.create(**self.wish)
+        # It is greeted, is not heard without the token, and is sent away.
+        said = daemon.exec(box, "sh", "-c", "mkfifo /tmp/silence; exec 3<>/tmp/silence; yes | head -c 100 >&3;"
+                           " timeout 20 /opt/atoll/agent relay <&3 | head -c 1; echo")["stdout"]
+        self.assertEqual(said, "a\n")
+        daemon.start_process(box, "sh", "-c", "exec 3<>/tmp/silence;"
+                             " for i in $(seq 80); do /opt/atoll/agent relay <&3 > /tmp/$i & done; wait")
+        # Each is greeted; more than the agent takes at once.
+        wait_until(lambda: int(daemon.exec(box, "sh", "-c", "cat /tmp/[0-9]* | tr -dc a | wc -c")["stdout"]) >= 70, "they have come")
+        self.restart(daemon)
+        self.assertEqual(daemon.exec(box, "printf", "fine")["stdout"], "fine")
+        self.remove(daemon, box)
+
+    def test_an_expiry_holds_while_the_daemon_is_away(self):
+        daemon = self.daemon()
+        daemon.create(ttl_s=4, **self.wish)
+        daemon.kill()
+        self.no_containers()
+        daemon.start(env=self.environment())
+
+    def test_an_expiry_can_be_put_off(self):
+        daemon = self.daemon()
+        box = daemon.create(ttl_s=5, **self.wish)
+        self.assertEqual(daemon.call("POST", f"/v1/sandboxes/{box}/renew", {"ttl_s": 3600}).status // 100, 2)
+        daemon.kill()
+        with self.assertRaises(AssertionError):
+            wait_until(lambda: not self.engine.containers(), "its first time is over", 7)
+        daemon.start(env=self.environment())
+        self.assertEqual(daemon.exec(box, "printf", "fine")["stdout"], "fine")
+        self.remove(daemon, box)
+
+    def test_a_killed_run_leaves_no_container(self):
+        process = subprocess.Popen([*self.engine.inside, ATOLL, "run", "--driver", "docker", *self.flags, "--", "sh", "-c", "echo up; sleep 1000"],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=self.environment())
+        self.assertEqual(process.stdout.readline(), b"up\n")
+        # One that showed what the runtime is may be on its way out.
+        wait_until(lambda: len(self.engine.containers()) == 1, "its container is the only one")
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        self.no_containers()
+
+    def test_the_container_is_hardened(self):
+        daemon = self.daemon()
+        box = daemon.create(**self.wish)
+        host = self.inspect(box)["HostConfig"]
+        self.assertEqual((host["NetworkMode"], host["ReadonlyRootfs"], host["Privileged"], host["CapDrop"]), ("none", True, False, ["ALL"]))
+        seen = daemon.exec(box, "sh", "-c", "id -u; for p in /x /opt/atoll/x /opt/atoll/agent; do echo x 2>/dev/null > $p && echo wrote $p; done;"
+                           " rm -f /opt/atoll/agent 2>/dev/null; echo $PPID")["stdout"].split()
+        self.assertEqual(seen, ["1000", "1"])
+        self.remove(daemon, box)
+
+
+class Runsc(Cases, unittest.TestCase):
+    """gVisor as a runtime of the engine's."""
+
+    engine_is = {"runsc": True}
+    flags = ["--runtime", "runsc", "--min-isolation", "sentry"]
+    wish = {"driver": "docker", "runtime": "runsc", "min_isolation": "sentry"}
+
+    def test_the_level_is_what_was_seen(self):
+        daemon = self.daemon()
+        box = daemon.create(**self.wish)
+        self.assertEqual(daemon.call("GET", f"/v1/sandboxes/{box}").json["isolation"], "sentry")
+        self.assertIn("4.4.0", daemon.exec(box, "uname", "-r")["stdout"])
+        self.remove(daemon, box)
+        told = [one for one in daemon.call("GET", "/v1/drivers").json["drivers"] if one["name"] == "docker"][0]["capabilities"]
+        levels = {one["name"]: one["isolation"] for one in told["runtimes"]}
+        self.assertEqual(levels, {"runc": "container", "runsc": "sentry", "kata": "container"})
+        # One that promises more than it is.
+        self.assertIn("runtime kata is no more than a container: its containers are in the kernel of the engine's host", told["not_protected"])
+        refused = daemon.call("POST", "/v1/sandboxes", {"driver": "docker", "runtime": "runsc", "min_isolation": "vm"})
+        self.assertIn("docker offers sentry, vm was asked", refused.json["detail"])
+
+    def test_a_runtime_that_has_become_another_gets_no_sandbox(self):
+        """The engine is told nothing of it: every sandbox looks for itself."""
+        daemon = self.daemon()
+        program = f"{self.engine.root}/runsc"
+        with open(program) as file:
+            honest = file.read()
+        try:
+            with open(program, "w") as file:
+                file.write('#!/bin/sh\nexec runc "$@"\n')
+            refused = daemon.call("POST", "/v1/sandboxes", self.wish)
+            self.assertEqual(refused.status, 503, refused)
+            self.assertIn("in the host's own kernel, not in a second one", refused.json["detail"])
+            self.no_containers()
+        finally:
+            with open(program, "w") as file:
+                file.write(honest)
+        self.remove(daemon, daemon.create(**self.wish))
+
+    def test_a_command_that_ends_the_agent_ends_its_sandbox(self):
+        """Linux would not let it; gVisor does, and atoll drivers says so."""
+        daemon = self.daemon()
+        box = daemon.create(**self.wish)
+        told = daemon.call("POST", f"/v1/sandboxes/{box}/exec", {"argv": ["sh", "-c", "kill -9 1; sleep 1000"]})
+        # It may be gone before it has said that the command has started.
+        self.assertTrue(told.status == 503 or told.json["reason"] == "infra", told)
+        wait_until(lambda: daemon.call("GET", f"/v1/sandboxes/{box}").json.get("state") in ("failed", "stopped", None), "its end is known", 10)
+        self.no_containers()
+
+    def test_a_limit_that_gvisor_does_not_hold_is_refused(self):
+        done = self.run_in("true", flags=["--pids", "10"])
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("the number of processes behind gVisor's kernel has no limit", done.stderr)
+
+
+class Elsewhere(Cases, unittest.TestCase):
+    """An engine over TCP, with certificates of both sides."""
+
+    engine_is = {"is_remote": True}
+    flags = []
+    wish = {"driver": "docker"}
+
+    def refused(self, words, **more):
+        done = self.run_in("true", **more)
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(words, done.stderr)
+
+    def test_what_is_wrong_with_the_way_is_told(self):
+        place = f"{self.engine.root}/tls"
+        self.refused("certificate", DOCKER_CERT_PATH=f"{place}/distrusts")
+        self.refused("do the certificates of DOCKER_CERT_PATH belong to this engine?", DOCKER_CERT_PATH=f"{place}/unknown")
+        self.refused(f"there is no {place}/none/cert.pem", DOCKER_CERT_PATH=f"{place}/none")
+        self.refused("speaks TLS alone", DOCKER_TLS_VERIFY="")
+        self.refused("is another machine, and without TLS", DOCKER_HOST="tcp://192.0.2.1:2375", DOCKER_TLS_VERIFY="")
+        self.refused("nobody listens on tcp://127.0.0.1:2399", DOCKER_HOST="tcp://127.0.0.1:2399")
+
+    def test_it_has_a_copy_of_the_agent_and_no_path_of_this_host(self):
+        daemon = self.daemon()
+        box = daemon.create(**self.wish)
+        told = self.inspect(box)
+        self.assertEqual([(one["Type"], one["Destination"]) for one in told["Mounts"]], [("volume", "/opt/atoll")])
+        self.assertNotIn(daemon.state, json.dumps(told))
+        row = [one for one in daemon.call("GET", "/v1/drivers").json["drivers"] if one["name"] == "docker"][0]["capabilities"]
+        self.assertEqual((row["placement"], row["isolation"]), ("own", "container"))
+        self.remove(daemon, box)
+
+    def test_others_that_use_it_keep_what_is_theirs(self):
+        first, second = self.daemon(), self.daemon()
+        box = first.create(**self.wish)
+        self.restart(second)
+        self.assertEqual(second.call("GET", f"/v1/sandboxes/{box}").status, 404)
+        self.assertEqual(first.exec(box, "printf", "fine")["stdout"], "fine")
+        self.remove(first, box)
+
+    def test_it_must_stay_on_this_host_if_that_is_asked(self):
+        refused = self.daemon().call("POST", "/v1/sandboxes", {"placement": "host", **self.wish})
+        self.assertIn("docker runs at own, host was asked", refused.json["detail"])
+
+    def test_a_persistent_root(self):
+        daemon = self.daemon()
+        box = daemon.create(persistence="persistent", **self.wish)
+        daemon.exec(box, "sh", "-c", "echo kept > kept")
+        self.restart(daemon)
+        self.assertEqual(daemon.exec(box, "cat", "kept")["stdout"], "kept\n")
+        self.remove(daemon, box)
+
+    def test_an_image_for_another_machine_is_refused(self):
+        layer = image_tar()
+        config = {"architecture": "arm64", "os": "linux", "config": {},
+                  "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(layer).hexdigest()]}}
+        parts = {"layer.tar": layer, "config.json": json.dumps(config).encode(),
+                 "manifest.json": json.dumps([{"Config": "config.json", "RepoTags": ["atoll-other:1"], "Layers": ["layer.tar"]}]).encode()}
+        held = io.BytesIO()
+        with tarfile.open(fileobj=held, mode="w") as tar:
+            for name, data in parts.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+        status, text = self.engine.ask("POST", "/v1.41/images/load", held.getvalue(), {"Content-Type": "application/x-tar"})
+        self.assertEqual(status, 200, text)
+        self.refused("image atoll-other:1 is for arm64, and the agent that would be copied there for amd64", ATOLL_DOCKER_IMAGE="atoll-other:1")
+        self.no_containers()
+
+
+def setUpModule():
+    missing = lacking("docker") or lacking("runsc") or lacking("tls")
+    if missing and os.environ.get("ATOLL_MUST_RUN") == "1":
+        raise AssertionError(f"ATOLL_MUST_RUN is set, and this host lacks: {missing}")
+    if missing:
+        raise unittest.SkipTest(f"this host lacks: {missing}")
+
+
+if __name__ == "__main__":
+    unittest.main()

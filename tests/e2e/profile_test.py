@@ -1,0 +1,347 @@
+"""Profiles and plans as a person uses them: with and without a daemon, from a directory, a configuration and a found project."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from live import ATOLL, NOTHING, Daemon, all_pids, census, wait_until
+
+RUNTIME = tempfile.mkdtemp(prefix="atoll-e2e-")  # where embedded runs live
+STRONGEST = "native" if os.geteuid() == 0 else "rootless"
+
+OWN = """
+profiles:
+  greeter: {min_isolation: container, timeout: 20s, env: {GREETING: hello}, labels: {team: search}, resources: {pids: 77}}
+  greeter@2: {inherits: greeter@1, env: {GREETING: good day}}
+  once: {scope: run, min_isolation: container}
+  closed: {workspace: isolated}
+  quick: {timeout: 300ms}
+"""
+
+
+def command_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1]
+    except OSError:
+        return []
+
+
+def tearDownModule():
+    shutil.rmtree(RUNTIME)
+
+
+class World(unittest.TestCase):
+    """A work tree and a home of its own for each case; no daemon unless one is started."""
+
+    def setUp(self):
+        self.base = pathlib.Path(tempfile.mkdtemp(prefix="atoll-profile-"))
+        self.addCleanup(shutil.rmtree, self.base)
+        os.chmod(self.base, 0o755)
+        self.tree, self.home, self.own = self.base / "tree", self.base / "home", self.base / "own"
+        for directory in (self.tree / ".git", self.home / ".config" / "atoll", self.own):
+            directory.mkdir(parents=True)
+        (self.own / "mine.yaml").write_text(OWN)
+        self.state = "/nonexistent/atoll"
+
+    def tearDown(self):
+        self.assertEqual(census(RUNTIME), NOTHING)
+
+    def environment(self):
+        kept = {k: v for k, v in os.environ.items()
+                if k not in ("XDG_CONFIG_HOME", "SUDO_UID") and (not k.startswith("ATOLL_") or k == "ATOLL_LIBEXEC")}
+        return {**kept, "HOME": str(self.home), "ATOLL_STATE": self.state, "XDG_RUNTIME_DIR": RUNTIME}
+
+    def atoll(self, *words, code=0):
+        done = subprocess.run([ATOLL, *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+                              cwd=self.tree, env=self.environment())
+        self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
+        return done
+
+    def told(self, *words, code=0):
+        return json.loads(self.atoll(*words, "--json", code=code).stdout)
+
+
+class WithoutDaemon(World):
+    def mine(self, *words, code=0):
+        return self.atoll(words[0], "--profiles", self.own, *words[1:], code=code)
+
+    def test_what_is_built_in_is_listed_and_explained(self):
+        names = self.atoll("profile", "ls", "-q").stdout.split()
+        for name in ("default", "trusted", "team", "untrusted", "max", "agent", "python", "node", "ci"):
+            self.assertIn(name, names)
+        explained = self.atoll("profile", "explain", "python").stdout
+        self.assertRegex(explained, r"python@1 ← default@1")
+        self.assertRegex(explained, r"resources\.memory +512m +python@1")
+        self.assertRegex(explained, r"min_isolation +container +default@1")
+        shown = self.told("profile", "show", "max@1")
+        self.assertEqual(shown["settings"]["min_isolation"], "vm")
+        self.assertEqual(shown["from"]["min_isolation"], "untrusted@1")
+
+    def test_a_run_gets_what_its_profile_says_and_what_it_says_itself(self):
+        command = ("--", "sh", "-c", "echo $GREETING $OWN")
+        self.assertEqual(self.mine("run", "--profile", "greeter", *command).stdout, "good day\n")
+        self.assertEqual(self.mine("run", "--profile", "greeter@1", *command).stdout, "hello\n")
+        done = self.mine("run", "--profile", "greeter", "-e", "GREETING=mine", "-e", "OWN=too", *command)
+        self.assertEqual(done.stdout, "mine too\n")
+        self.assertRegex(self.mine("run", "--profile", "greeter", "--explain").stdout, r"processes +77")
+
+    def test_the_time_of_a_command_is_the_profiles_unless_it_has_its_own(self):
+        self.mine("run", "--profile", "quick", "--", "sleep", "30", code=124)
+        self.mine("run", "--profile", "quick", "--timeout", "20s", "--", "sleep", "0.5")
+
+    def test_map_takes_profiles(self):
+        done = subprocess.run([ATOLL, "map", "--profiles", str(self.own), "--profile", "greeter", "--", "sh", "-c", "echo $GREETING {}"],
+                              input="1\n2\n", capture_output=True, text=True, timeout=60, cwd=self.tree, env=self.environment())
+        self.assertEqual(sorted(done.stdout.splitlines()), ["good day 1", "good day 2"], done.stderr)
+
+    def test_no_flag_goes_below_a_profile(self):
+        refused = self.atoll("run", "--profile", "team", "--driver", "subprocess", "--", "true", code=125)
+        self.assertIn("subprocess offers process, container was asked", refused.stderr)
+        self.assertIn("profile team@1", refused.stderr)
+        done = self.told("plan", "--profile", "team", "--min-isolation", "process")
+        self.assertEqual(done["min_isolation"], "container")
+        self.mine("run", "--profile", "closed", "--here", "--", "true", code=125)
+
+    def test_a_machine_that_is_not_there_is_not_replaced_by_less(self):
+        refused = self.atoll("run", "--profile", "untrusted", "--", "true", code=125)
+        self.assertIn("vm was asked", refused.stderr)
+
+    def test_the_host_itself_takes_the_profile_that_says_so(self):
+        plan = self.told("plan", "--profile", "trusted")
+        self.assertEqual((plan["driver"], plan["isolation"]), ("local", "none"))
+        raised = self.told("plan", "--profile", "trusted", "--min-isolation", "container", code=1)
+        self.assertFalse(raised["served"])
+
+    def test_a_plan_has_a_reason_for_every_driver_and_makes_nothing(self):
+        plan = self.told("plan", "--profile", "default", "--as", "subprocess")
+        self.assertTrue(plan["served"])
+        self.assertEqual(plan["profile"], "default@1")
+        drivers = {one["driver"]: one for one in plan["drivers"]}
+        self.assertEqual(drivers[STRONGEST]["verdict"], "chosen")
+        self.assertEqual(drivers["local"]["verdict"], "refused")
+        self.assertTrue(all(one["reason"] for one in plan["drivers"]))
+        self.assertIn("isolation", [change["what"] for change in plan["changes"]])
+        text = self.atoll("plan", "--profile", "default", "--as", "subprocess").stdout
+        self.assertIn("subprocess offers process, container was asked", text)
+        self.assertIn("AS subprocess", text)
+
+    def test_unknown_names_get_help(self):
+        self.assertIn("did you mean python?", self.atoll("run", "--profile", "pyton", "--", "true", code=125).stderr)
+        self.assertIn("its versions: 1, 2", self.mine("run", "--profile", "greeter@9", "--", "true", code=125).stderr)
+        self.assertIn("NAME[@VERSION]", self.atoll("run", "--profile", "No!", "--", "true", code=2).stderr)
+
+    def test_none_is_without_a_profile(self):
+        (self.home / ".config" / "atoll" / "atoll.yaml").write_text("sandbox: {profile: untrusted}\n")
+        self.atoll("run", "--", "true", code=125)
+        self.atoll("run", "--profile", "none", "--", "true")
+
+
+STARTS = """
+profiles:
+  made:
+    min_isolation: container
+    workdir: /workspace
+    setup: [mkdir tools, {run: echo ready > tools/mark, timeout: 20s}]
+    requires: [sh, "python>=3.5"]
+    readiness: {run: grep -q ready tools/mark, timeout: 20s}
+  broken: {setup: ['true', 'echo no such thing >&2; exit 3']}
+  lacking: {requires: [no-such-program]}
+  old: {requires: ["python>=99.1"]}
+  serving:
+    setup: ["setsid python3 -m http.server 8099 >/dev/null 2>&1 &"]
+    readiness: {port: 8099, interval: 50ms, timeout: 20s}
+  never: {readiness: {run: "echo not yet; exit 1", interval: 20ms, timeout: 300ms}}
+"""
+
+
+class Starting(World):
+    """What a profile has done before anybody gets the sandbox."""
+
+    def setUp(self):
+        super().setUp()
+        (self.own / "starts.yaml").write_text(STARTS)
+        self.daemon = Daemon(arguments=["--profiles", str(self.own)]).start()
+        self.addCleanup(self.daemon.end)
+        self.state = self.daemon.state
+
+    def refused(self, profile):
+        said = self.atoll("create", "--profile", profile, code=125).stderr
+        self.assertEqual(self.told("ps"), [])
+        return said
+
+    def test_it_is_done_when_the_sandbox_is_handed_out(self):
+        made = self.told("create", "--profile", "made", "--name", "box")
+        self.assertEqual([s["name"] for s in made["stages"] if s["name"] in ("setup", "requires", "readiness")],
+                         ["setup", "requires", "readiness"])
+        self.assertEqual(self.atoll("exec", "box", "--", "cat", "tools/mark").stdout, "ready\n")
+        self.atoll("rm", "box")
+        self.assertEqual(self.atoll("run", "--profile", "made", "--", "cat", "tools/mark").stdout, "ready\n")
+
+    def test_a_step_that_fails_is_told_with_its_last_words(self):
+        self.assertIn("setup: step 2: sh: no such thing", self.refused("broken"))
+
+    def test_what_is_missing_or_too_old_is_named(self):
+        self.assertIn("requires: no-such-program: the sandbox has none", self.refused("lacking"))
+        self.assertRegex(self.refused("old"), r"requires: python>=99.1: the sandbox has 3\.\d+")
+
+    def test_a_server_listens_when_the_sandbox_is_handed_out(self):
+        self.atoll("create", "--profile", "serving", "--name", "box")
+        fetched = self.atoll("exec", "box", "--", "python3", "-c",
+                             "import urllib.request as u; print(u.urlopen('http://127.0.0.1:8099/').status)")
+        self.assertEqual(fetched.stdout, "200\n")
+        self.atoll("rm", "box")
+
+    def test_one_that_is_never_ready_is_given_up_in_time(self):
+        self.assertIn("readiness: not ready within 300 ms: not yet", self.refused("never"))
+
+    def test_a_daemon_that_dies_meanwhile_leaves_no_half_of_it(self):
+        self.daemon.kill()
+        (self.own / "slow.yaml").write_text("name: slow\nsetup: [sleep 598.7]\n")
+        self.daemon.start()
+
+        def step():
+            return [pid for pid in all_pids() if command_of(pid) == ["sleep", "598.7"]]
+
+        creating = subprocess.Popen([ATOLL, "create", "--profile", "slow", "--name", "box"], env=self.environment(),
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_until(step, "the setup is under way")
+        finally:
+            creating.kill()  # it would ask the next daemon again
+            creating.wait()
+        self.assertEqual(len(step()), 1)
+        self.daemon.kill()
+        self.daemon.start()
+        wait_until(lambda: not step(), "nothing is left of it")
+        self.assertEqual(self.told("ps"), [])
+
+
+class Written(World):
+    """Profiles that people write, and what is wrong with them."""
+
+    def test_check_finds_every_problem_with_its_line(self):
+        (self.own / "bad.yaml").write_text("profiles:\n  a: {tll: 1m}\n  b:\n    hooks: {start: x}\n  c: {inherits: ghost}\n")
+        done = self.atoll("profile", "check", self.own, code=1)
+        self.assertIn("bad.yaml:2: profiles.a.tll: unknown field (did you mean ttl?)", done.stdout)
+        self.assertIn("bad.yaml:4: profile b: hooks: `hooks` is not available in this version", done.stdout)
+        self.assertIn("no profile is called ghost", done.stdout)
+        self.assertEqual(len(self.told("profile", "check", self.own, code=1)["problems"]), 3)
+        # And none of the others is used.
+        self.atoll("run", "--profiles", self.own, "--profile", "greeter", "--", "true", code=125)
+
+    def test_check_finds_sizes_that_nobody_may_have(self):
+        (self.own / "bad.yaml").write_text("name: huge\nresources: {cpus: 5000}\n")
+        self.assertIn("profile huge@1: resources.cpu", self.atoll("profile", "check", self.own, code=1).stdout)
+
+    def test_check_warns_of_a_driver_that_nobody_has(self):
+        (self.own / "far.yaml").write_text("name: far\ndrivers: [nosuch]\n")
+        self.assertIn("warning: ", self.atoll("profile", "check", self.own).stderr)
+        self.assertIn("no driver is called nosuch", self.told("profile", "check", self.own)["warnings"][0])
+
+    def test_what_is_fine_is_fine(self):
+        self.assertIn("are fine", self.atoll("profile", "check", self.own).stdout)
+        self.assertIn("are fine", self.atoll("profile", "check").stdout)
+
+    def test_diff_tells_what_differs(self):
+        done = self.atoll("profile", "diff", "default", "python", code=1).stdout
+        self.assertRegex(done, r"resources\.memory +256m +512m")
+        self.assertNotIn("min_isolation", done)
+        self.atoll("profile", "diff", "team", "team@1")
+
+    def test_they_may_stand_in_the_configuration(self):
+        (self.home / ".config" / "atoll" / "atoll.yaml").write_text(
+            "sandbox: {profile: mine}\nprofiles:\n  mine: {inherits: default, env: {WHO: me}}\n")
+        self.assertEqual(self.atoll("run", "--", "sh", "-c", "echo $WHO").stdout, "me\n")
+        self.assertIn("mine", self.atoll("profile", "ls", "-q").stdout.split())
+        (self.home / ".config" / "atoll" / "atoll.yaml").write_text(f"profiles: {self.own}\n")
+        self.assertIn("greeter@1", self.atoll("profile", "ls", "-q").stdout.split())
+
+
+class Found(World):
+    """A project file that came with a directory adds profiles, and weakens nothing."""
+
+    def project(self, text):
+        (self.tree / "atoll.yaml").write_text(text)
+
+    def test_it_adds(self):
+        self.project("sandbox: {profile: here}\nprofiles:\n  here: {inherits: python, env: {WHO: project}}\n")
+        self.assertEqual(self.atoll("run", "--", "sh", "-c", "echo $WHO").stdout, "project\n")
+
+    def test_it_takes_no_name_over(self):
+        self.project("profiles:\n  untrusted@9: {min_isolation: container}\n")
+        self.assertIn("may not take over the name", self.atoll("run", "--profile", "untrusted", "--", "true", code=126).stderr)
+        self.atoll("run", "--", "true")
+
+    def test_it_does_not_lower(self):
+        for text in ("min_isolation: process", "inherits: trusted", "drivers: [local]", "workspace: rw", "placement: third_party"):
+            self.project(f"profiles:\n  weak: {{{text}}}\n")
+            refused = self.atoll("run", "--profile", "weak", "--", "true", code=126)
+            self.assertIn("a project file that nobody named may not", refused.stderr, text)
+
+    def test_its_choice_of_a_profile_takes_nothing_away(self):
+        self.project("sandbox: {profile: trusted}\n")
+        refused = self.atoll("run", "--", "true", code=125)
+        self.assertIn("local offers none, container was asked", refused.stderr)
+        # A named file is the user's own word.
+        self.atoll("run", "--config", self.tree / "atoll.yaml", "--", "true")
+
+
+class WithDaemon(World):
+    def setUp(self):
+        super().setUp()
+        self.daemon = Daemon(arguments=["--profiles", str(self.own)]).start()
+        self.addCleanup(self.daemon.end)
+        self.state = self.daemon.state
+
+    def test_the_daemons_profiles_hold(self):
+        self.assertIn("greeter", self.atoll("profile", "ls", "-q").stdout.split())
+        self.assertEqual(self.atoll("run", "--profile", "greeter", "--", "sh", "-c", "echo $GREETING").stdout, "good day\n")
+        self.assertIn("a daemon has profiles of its own",
+                      self.atoll("run", "--profiles", self.own, "--profile", "greeter", "--", "true", code=2).stderr)
+        shown = self.told("profile", "show", "greeter")
+        self.assertEqual(shown["settings"]["env"], ["GREETING"])
+        self.assertNotIn("good day", json.dumps(shown))
+
+    def test_a_sandbox_tells_version_and_level_and_keeps_them(self):
+        made = self.told("create", "--profile", "greeter", "--name", "box")
+        self.assertEqual((made["profile"], made["isolation"], made["timeout_ms"]), ("greeter@2", "container", 20_000))
+        self.assertEqual(made["labels"], {"team": "search"})
+        self.assertEqual(made["resources"]["pids"], 77)
+        self.assertEqual(self.told("create", "--profile", "greeter@2", "--name", "box")["id"], made["id"])
+        self.daemon.kill()
+        self.daemon.start()
+        again = json.loads(self.atoll("inspect", "box", "--json").stdout)
+        self.assertEqual((again["profile"], again["timeout_ms"]), ("greeter@2", 20_000))
+        self.assertEqual(self.told("create", "--name", "plain")["profile"], "none")
+        self.atoll("rm", "box", "plain")
+
+    def test_what_is_for_single_commands_cannot_stay(self):
+        self.atoll("run", "--profile", "once", "--", "true")
+        self.assertIn("is for single commands", self.atoll("create", "--profile", "once", code=125).stderr)
+
+    def test_commands_end_when_the_profile_says(self):
+        self.atoll("create", "--profile", "quick", "--name", "box")
+        self.atoll("exec", "box", "--", "sleep", "30", code=124)
+        self.atoll("exec", "--timeout", "20s", "box", "--", "sleep", "0.5")
+        self.atoll("rm", "box")
+
+    def test_a_plan_is_the_daemons(self):
+        plan = self.told("plan", "--profile", "greeter", "--as", "subprocess")
+        self.assertEqual((plan["profile"], plan["min_isolation"]), ("greeter@2", "container"))
+        self.assertEqual(self.told("ps"), [])
+
+    def test_a_daemon_with_a_bad_profile_does_not_start(self):
+        (self.own / "bad.yaml").write_text("name: bad\nhooks: {start: x}\n")
+        done = subprocess.run([ATOLL, "serve", "--listen", "none", "--profiles", str(self.own), "--state", str(self.base / "other")],
+                              capture_output=True, text=True, timeout=60, env=self.environment())
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("`hooks` is not available in this version", done.stderr)
+        self.assertFalse((self.base / "other").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

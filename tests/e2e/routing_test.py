@@ -1,0 +1,138 @@
+"""Routing as a person uses it: strategies, run modes, the comparison, health and failover of a live daemon."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from live import ATOLL, NOTHING, Daemon, census
+
+RUNTIME = tempfile.mkdtemp(prefix="atoll-e2e-")  # where embedded runs live
+STRONGEST = "native" if os.geteuid() == 0 else "rootless"
+STRATEGIES = ("priority", "fastest", "cheapest", "round_robin", "weighted")
+
+
+def tearDownModule():
+    shutil.rmtree(RUNTIME)
+
+
+class World(unittest.TestCase):
+    """A work tree and a home of its own for each case, and engines of others that are not there."""
+
+    def setUp(self):
+        self.base = pathlib.Path(tempfile.mkdtemp(prefix="atoll-routing-"))
+        self.addCleanup(shutil.rmtree, self.base)
+        os.chmod(self.base, 0o755)
+        self.tree, self.home = self.base / "tree", self.base / "home"
+        for directory in (self.tree / ".git", self.home / ".config" / "atoll"):
+            directory.mkdir(parents=True)
+        self.state = "/nonexistent/atoll"
+
+    def tearDown(self):
+        self.assertEqual(census(RUNTIME), NOTHING)
+
+    def environment(self, **more):
+        kept = {k: v for k, v in os.environ.items()
+                if k not in ("XDG_CONFIG_HOME", "SUDO_UID") and (not k.startswith("ATOLL_") or k == "ATOLL_LIBEXEC")}
+        nowhere = f"unix://{self.base}/nobody.sock"
+        return {**kept, "HOME": str(self.home), "ATOLL_STATE": self.state, "XDG_RUNTIME_DIR": RUNTIME,
+                "DOCKER_HOST": nowhere, "CONTAINER_HOST": nowhere, **more}
+
+    def atoll(self, *words, code=0, **more):
+        done = subprocess.run([ATOLL, *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+                              cwd=self.tree, env=self.environment(**more))
+        self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
+        return done
+
+    def told(self, *words, code=0, **more):
+        return json.loads(self.atoll(words[0], "--json", *words[1:], code=code, **more).stdout)
+
+
+class WithoutDaemon(World):
+    def test_a_strategy_changes_the_order_and_not_the_set(self):
+        able = {}
+        for strategy in STRATEGIES:
+            plan = self.told("plan", "--strategy", strategy)
+            self.assertEqual(plan["strategy"], strategy)
+            able[strategy] = sorted(one["driver"] for one in plan["drivers"] if one["verdict"] != "refused")
+        self.assertEqual(len({str(names) for names in able.values()}), 1, able)
+        self.assertIn(STRONGEST, able["priority"])
+        fastest = self.told("plan", "--strategy", "fastest")["drivers"]
+        starts = [one["start_ms"] for one in fastest if one["verdict"] != "refused" and "start_ms" in one]
+        self.assertEqual(starts, sorted(starts))
+        self.assertIn("as it declares", fastest[0]["reason"])
+
+    def test_an_unknown_strategy_is_a_usage_error_that_names_all(self):
+        done = self.atoll("plan", "--strategy", "fastes", code=2)
+        self.assertIn("did you mean fastest?", done.stderr)
+
+    def test_a_run_mode_is_a_route_and_the_floor_holds(self):
+        if STRONGEST == "native":
+            self.assertEqual(self.told("run", "--run-mode", "docker", "--", "true")["driver"], "native")
+            self.assertEqual(self.told("run", "--", "true", ATOLL_RUN_MODE="wasm")["driver"], "native")
+        plan = self.told("plan", "--run-mode", "wasm", "--min-isolation", "sentry", code=1)
+        reasons = " / ".join(one["reason"] for one in plan["drivers"])
+        self.assertIn("wasm is not configured here", reasons)
+        self.assertFalse(plan["served"])
+        self.assertEqual(self.told("run", "--run-mode", "local", "--", "true")["driver"], "local")
+        self.assertIn("--driver says already", self.atoll("plan", "--run-mode", "auto", "--driver", "local", code=2).stderr)
+        self.assertIn("work is not divided", self.atoll("plan", "--run-mode", "hybrid_aws", code=125).stderr)
+
+    def test_a_run_mode_of_a_file(self):
+        (self.tree / "atoll.yaml").write_text("run_mode: docker\nsandbox: {strategy: fastest}\n")
+        plan = self.told("plan", code=0 if STRONGEST == "native" else 1)
+        self.assertEqual((plan["run_mode"], plan["strategy"]), ("docker", "fastest"))
+        self.assertEqual(self.told("plan", "--driver", STRONGEST)["driver"], STRONGEST)
+        self.assertNotIn("run_mode", self.told("plan", "--driver", STRONGEST))
+        (self.home / ".config" / "atoll" / "atoll.yaml").write_text("sandbox: {driver: gvisor}\n")
+        refused = self.atoll("plan", code=126)
+        self.assertIn("may isolate less than gvisor", refused.stderr)
+
+    def test_the_comparison_has_a_row_for_every_driver(self):
+        text = self.atoll("drivers", "--compare").stdout
+        for name in self.told("drivers"):
+            self.assertIn(name["name"], text)
+        for column in ("ISOLATION", "START", "PRICE/H", "NETWORK", "KEEPS", "LIMITS", "BEST FOR"):
+            self.assertIn(column, text)
+        self.assertIn("declared", text)
+        self.assertIn("free", text)
+
+
+class WithDaemon(World):
+    def setUp(self):
+        super().setUp()
+        self.daemon = Daemon(arguments=["--strategy", "round_robin", "--driver-weight", "subprocess=3"]).start()
+        self.addCleanup(self.daemon.end)
+        self.state = self.daemon.state
+
+    def test_starts_are_measured_and_shown(self):
+        for _ in range(3):
+            self.atoll("run", "--driver", STRONGEST, "--", "true")
+        views = {one["name"]: one for one in self.told("drivers")}
+        self.assertEqual(views[STRONGEST]["health"], "healthy")
+        self.assertEqual(views[STRONGEST]["circuit"], "closed")
+        self.assertGreater(views[STRONGEST]["measured_start_ms"], 0)
+        self.assertGreaterEqual(views[STRONGEST]["measured_starts"], 3)
+        self.assertEqual(views[STRONGEST]["price_per_hour"], 0)
+        self.assertEqual(views["subprocess"]["weight"], 3)
+        self.assertIn("measured", self.atoll("drivers", "--compare").stdout)
+        plan = self.told("plan", "--strategy", "fastest", "--min-isolation", "container")
+        chosen = next(one for one in plan["drivers"] if one["driver"] == STRONGEST)
+        self.assertTrue(chosen["start_measured"])
+
+    def test_the_daemons_strategy_takes_turns(self):
+        drivers = [self.told("run", "--", "true")["driver"] for _ in range(4)]
+        self.assertGreater(len(set(drivers)), 1, drivers)
+        self.assertEqual(self.told("run", "--strategy", "priority", "--min-isolation", "container", "--", "true")["driver"], STRONGEST)
+
+    def test_metrics_tell_of_drivers(self):
+        self.atoll("run", "--", "true")
+        text = self.daemon.call("GET", "/metrics").body.decode()
+        self.assertIn(f'atoll_driver_healthy{{driver="{STRONGEST}"}} 1', text)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

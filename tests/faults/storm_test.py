@@ -1,0 +1,137 @@
+"""A storm of requests: ten times what the daemon is usually asked, clients that are slow and clients that leave. Everything stays bounded, refusals are
+refusals, and soon after the storm it answers as before."""
+
+import collections
+import http.client
+import json
+import multiprocessing
+import pathlib
+import socket
+import statistics
+import time
+import unittest
+
+from live import Daemon, files_of, wait_until
+
+SECONDS = 6
+USUAL_CALLS = 60
+MAKERS, LEAVERS, SLOW = 16, 4, 200
+RECOVERS_WITHIN = 10  # seconds
+FINE = {200, 201, 204, 429, 503}
+
+
+def make(path, seconds, results):
+    """Runs commands as fast as it can, each over a connection of its own."""
+    seen, end = collections.Counter(), time.monotonic() + seconds
+    while time.monotonic() < end:
+        connection = Local(path)
+        try:
+            connection.request("POST", "/v1/runs", json.dumps({"exec": {"argv": ["true"]}}), {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            body = answer.read()
+            seen[answer.status] += 1
+            if answer.status >= 400 and b"request_id" not in body:
+                seen["without a problem"] += 1
+        except BlockingIOError:
+            seen["turned away"] += 1  # by the kernel: more have come than are let in
+        except (OSError, http.client.HTTPException) as trouble:
+            seen[type(trouble).__name__] += 1
+        finally:
+            connection.close()
+    results.put(dict(seen))
+
+
+def leave(path, seconds, results):
+    """Asks, and is gone before it is answered, or in the middle of asking."""
+    count, end = 0, time.monotonic() + seconds
+    request = b"POST /v1/runs HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 36\r\n\r\n" + b'{"exec": {"argv": ["sleep", "100"]}}'
+    while time.monotonic() < end:
+        with socket.socket(socket.AF_UNIX) as stream:
+            try:
+                stream.connect(path)
+                stream.sendall(request[:len(request) if count % 2 else 60])
+            except OSError:
+                pass
+        count += 1
+    results.put({"left": count})
+
+
+class Local(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=30)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class Storm(unittest.TestCase):
+    def setUp(self):
+        self.daemon = Daemon().start()
+        self.addCleanup(self.daemon.end)  # asserts that nothing is left
+        self.box = self.daemon.create(driver="native", ttl_s=600)
+        self.path = self.daemon.socket_path
+
+    def p99(self):
+        taken = []
+        for _ in range(USUAL_CALLS):
+            begun = time.monotonic()
+            self.assertEqual(self.daemon.exec(self.box, "true")["exit_code"], 0)
+            taken.append((time.monotonic() - begun) * 1000)
+        return sorted(taken)[int(len(taken) * 0.99)], statistics.median(taken)
+
+    def test_it_stays_bounded_and_recovers(self):
+        usual, usual_p50 = self.p99()
+        results, stormed = multiprocessing.Queue(), time.monotonic()
+        workers = [multiprocessing.Process(target=make, args=(self.path, SECONDS, results)) for _ in range(MAKERS)]
+        workers += [multiprocessing.Process(target=leave, args=(self.path, SECONDS, results)) for _ in range(LEAVERS)]
+        slow = []
+        for worker in workers:
+            worker.start()
+        for _ in range(SLOW):
+            stream = socket.socket(socket.AF_UNIX)
+            try:
+                stream.connect(self.path)
+                stream.sendall(b"GET /v1/sandboxes HTTP/1.1\r\nHo")
+            except OSError:
+                pass
+            slow.append(stream)
+        total = collections.Counter()
+        for _ in workers:
+            total.update(results.get(timeout=SECONDS + 60))
+        for worker in workers:
+            worker.join(30)
+            self.assertEqual(worker.exitcode, 0)
+
+        stormed = time.monotonic() - stormed
+        begun = time.monotonic()
+        after, after_p50 = wait_until(lambda: self.recovered(usual), "it answers as before", RECOVERS_WITHIN + 30)
+        recovery = time.monotonic() - begun
+        for stream in slow:
+            stream.close()
+        wait_until(lambda: self.connections() == 0, "the daemon lets go of everybody", 30)
+
+        served = sum(count for status, count in total.items() if status in FINE)
+        other = {status: count for status, count in total.items() if status not in FINE and status not in ("left", "turned away")}
+        self.assertEqual(other, {}, "something else than a service or a refusal")
+        self.assertGreater(total[200] + total[201], 0)
+        self.assertLess(recovery, RECOVERS_WITHIN)
+        print(f"storm of {MAKERS} makers, {LEAVERS} leavers ({total['left']} left), {SLOW} slow: {served} answers "
+              f"({', '.join(f'{status} {total[status]}' for status in sorted(FINE) if total[status])}); command p50 {usual_p50:.1f} -> {after_p50:.1f} ms, "
+              f"p99 {usual:.1f} -> {after:.1f} ms, recovered {recovery:.1f} s after {stormed:.1f} s", flush=True)
+
+    def connections(self):
+        """Accepted ones: connected, and with the path of the socket that was listening."""
+        rows = [line.split() for line in pathlib.Path("/proc/net/unix").read_text().splitlines()]
+        accepted = {f"socket:[{row[6]}]" for row in rows if len(row) == 8 and row[5] == "03" and row[7].endswith("/atoll.sock")}
+        return len(accepted.intersection(files_of(self.daemon.process.pid)))
+
+    def recovered(self, usual):
+        p99, p50 = self.p99()
+        return (p99, p50) if p99 < 2 * usual + 50 else None
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,192 @@
+"""What is around the daemon misbehaves: the clock is set, it is stopped for a while, there are no more processes to be
+had, somebody holds what is to be removed. Each prints what came of it."""
+
+import calendar
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import unittest
+
+from live import ATOLL, Daemon, is_alive, wait_until
+
+FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+SHIFTS = {"+1 h": "+3600", "-1 h": "-3600", "+1 day": "+86400", "-1 day": "-86400"}
+
+def agent_of(box):
+    """On the host; none when it is gone."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if pathlib.Path(f"/proc/{pid}/comm").read_text() == "atoll-agent\n" and box in pathlib.Path(f"/proc/{pid}/cgroup").read_text():
+                return int(pid)
+        except OSError:
+            pass
+    return None
+
+
+class Clock(unittest.TestCase):
+    """The wall's clock is set, of the daemon alone; lives are measured by another one."""
+
+    def setUp(self):
+        if not os.path.exists(FAKETIME):
+            raise AssertionError("faketime is not installed: ./dev setup test")
+        self.daemon = Daemon()
+        self.shift = os.path.join(self.daemon.directory, "shift")
+        self.set("+0")
+        os.chmod(self.shift, 0o644)
+        self.daemon.start(env={"LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": self.shift, "FAKETIME_NO_CACHE": "1",
+                               "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1", "FAKETIME_DONT_RESET": "1"})
+        self.addCleanup(self.daemon.end)  # asserts that nothing is left
+
+    def set(self, shift):
+        pathlib.Path(self.shift).write_text(shift + "\n")
+
+    def test_nobody_ends_too_early_or_too_late_when_the_clock_is_set(self):
+        stays = self.daemon.create(driver="native", ttl_s=600)
+        idles = self.daemon.create(driver="native", ttl_s=600, idle_s=300)
+        wrong = 0
+        for name, shift in SHIFTS.items():
+            with self.subTest(shift=name):
+                self.set(shift)
+                short = self.daemon.create(driver="native", ttl_s=3)
+                begun = time.monotonic()
+                told = self.daemon.call("GET", f"/v1/sandboxes/{short}").json
+                made = calendar.timegm(time.strptime(told["created_at"][:19], "%Y-%m-%dT%H:%M:%S"))
+                self.assertLess(abs(made - (time.time() + int(shift))), 60, "the daemon's clock was not set")
+                wait_until(lambda: self.daemon.call("GET", f"/v1/sandboxes/{short}").json.get("state") != "running",  # noqa: B023
+                           "the short one ends", 20)
+                lived = time.monotonic() - begun
+                self.assertGreater(lived, 2, "it has ended too early")
+                for box in (stays, idles):
+                    state = self.daemon.call("GET", f"/v1/sandboxes/{box}").json["state"]
+                    wrong += state != "running"
+                    self.assertEqual(state, "running", box)
+        self.set("+0")
+        self.assertEqual(self.daemon.exec(stays, "echo", "fine")["stdout"], "fine\n")
+        print(f"clock set by {', '.join(SHIFTS)}: wrong ends {wrong}", flush=True)
+
+
+class Stopped(unittest.TestCase):
+    def test_a_daemon_that_stands_still_holds_up_no_end_and_nobody_takes_its_place(self):
+        daemon = Daemon().start()
+        self.addCleanup(daemon.end)  # asserts that nothing is left
+        short, stays = daemon.create(driver="native", ttl_s=4), daemon.create(driver="native", ttl_s=600)
+        os.kill(daemon.process.pid, signal.SIGSTOP)
+        try:
+            second = subprocess.run([ATOLL, "serve", "--listen", "127.0.0.1:0", "--state", daemon.state], capture_output=True, text=True, timeout=60)
+            self.assertNotEqual(second.returncode, 0)
+            self.assertIn("another daemon uses", second.stderr)
+            begun = time.monotonic()
+            wait_until(lambda: not agent_of(short), "the launcher ends what has expired", 30)
+            ended = time.monotonic() - begun
+            self.assertTrue(agent_of(stays))
+        finally:
+            os.kill(daemon.process.pid, signal.SIGCONT)
+        begun = time.monotonic()
+        self.assertEqual(daemon.exec(stays, "echo", "fine")["stdout"], "fine\n")
+        answered = time.monotonic() - begun
+        wait_until(lambda: daemon.call("GET", f"/v1/sandboxes/{short}").json.get("state") != "running", "its end is known", 20)
+        print(f"daemon stopped: the expired one ended within {ended:.1f} s without it, the first answer took {answered * 1000:.0f} ms", flush=True)
+
+
+class Shortage(unittest.TestCase):
+    def test_without_processes_a_create_is_refused_and_soon_served_again(self):
+        daemon = Daemon().start()
+        self.addCleanup(daemon.end)  # asserts that nothing is left
+        first = daemon.create(driver="native", ttl_s=600)
+        group = pathlib.Path(f"/sys/fs/cgroup/pids/atoll-shortage-{os.getpid()}")
+        if not pathlib.Path("/sys/fs/cgroup/pids").is_dir():
+            group = pathlib.Path(f"/sys/fs/cgroup/atoll-shortage-{os.getpid()}")
+        group.mkdir()
+        self.addCleanup(group.rmdir)
+        launcher = daemon.launcher()
+        home = [line.split(":", 2) for line in pathlib.Path(f"/proc/{launcher}/cgroup").read_text().splitlines()]
+        place = next(path for _, controllers, path in home if "pids" in controllers.split(",") or controllers == "")
+        (group / "pids.max").write_text("1")
+        (group / "cgroup.procs").write_text(str(launcher))
+        try:
+            refused, made = None, []
+            # What was made ahead still serves.
+            for _ in range(200):
+                answer = daemon.call("POST", "/v1/sandboxes", {"driver": "native", "ttl_s": 600})
+                if answer.status != 201:
+                    refused = answer
+                    break
+                made.append(answer.json["id"])
+                daemon.made.add(made[-1])
+            self.assertIsNotNone(refused, "it was never refused")
+            self.assertIn(refused.status, (429, 503), refused)
+            self.assertEqual(daemon.exec(first, "echo", "fine")["stdout"], "fine\n")
+        finally:
+            (group / "pids.max").write_text("max")
+        begun = time.monotonic()
+        box = wait_until(lambda: self.try_create(daemon), "creates work again", 30)
+        self.assertEqual(daemon.exec(box, "echo", "fine")["stdout"], "fine\n")
+        print(f"no processes: {len(made)} served from what was there, then {refused.status} ({refused.json['code']}); served again after"
+              f" {(time.monotonic() - begun) * 1000:.0f} ms", flush=True)
+        # Everybody out, so that the group can go.
+        top = group.parent / place.lstrip("/")
+        wait_until(lambda: self.leave(group, top), "the group is empty", 10)
+
+    @staticmethod
+    def leave(group, top):
+        for pid in (group / "cgroup.procs").read_text().split():
+            try:
+                (top / "cgroup.procs").write_text(pid)
+            except OSError:
+                pass
+        return not (group / "cgroup.procs").read_text().split()
+
+    @staticmethod
+    def try_create(daemon):
+        answer = daemon.call("POST", "/v1/sandboxes", {"driver": "native", "ttl_s": 600})
+        if answer.status == 201:
+            daemon.made.add(answer.json["id"])
+            return answer.json["id"]
+        return None
+
+
+class Held(unittest.TestCase):
+    def test_what_somebody_holds_open_goes_all_the_same(self):
+        daemon = Daemon().start()
+        self.addCleanup(daemon.end)  # asserts that nothing is left
+        for paused in (False, True):
+            with self.subTest(paused=paused):
+                box = daemon.create(driver="native", ttl_s=600)
+                daemon.exec(box, "sh", "-c", "mkdir deep; echo x > deep/file")
+                root = f"/proc/{agent_of(box)}/root/workspace/deep"
+                directory, file = os.open(root, os.O_RDONLY | os.O_DIRECTORY), os.open(f"{root}/file", os.O_RDWR)
+                stands = subprocess.Popen(["sleep", "600"], cwd=f"/proc/self/fd/{directory}", pass_fds=[directory])
+                groups = [os.open(path, os.O_RDONLY) for path in self.groups(box)]
+                self.assertTrue(groups)
+                if paused:
+                    self.assertEqual(daemon.call("POST", f"/v1/sandboxes/{box}/pause").status, 200)
+                begun = time.monotonic()
+                self.assertEqual(daemon.call("DELETE", f"/v1/sandboxes/{box}").status, 204)
+                taken = time.monotonic() - begun
+                wait_until(lambda: not self.groups(box), "its groups are gone", 20)  # noqa: B023
+                self.assertIsNone(agent_of(box))
+                self.assertTrue(is_alive(stands.pid), "who only stood in it is nobody's to kill")
+                for fd in (directory, file, *groups):
+                    os.close(fd)
+                stands.kill()
+                stands.wait()
+                print(f"held by a descriptor, a directory and groups{', paused' if paused else ''}: deleted in {taken * 1000:.0f} ms, residue 0",
+                      flush=True)
+
+    @staticmethod
+    def groups(box):
+        return [os.path.join(path, box) for path, names, _ in os.walk("/sys/fs/cgroup") if box in names]
+
+
+def setUpModule():
+    lacking = [] if os.geteuid() == 0 else ["root"]
+    if lacking and os.environ.get("ATOLL_MUST_RUN") == "1":
+        raise AssertionError(f"ATOLL_MUST_RUN is set, and this host lacks: {lacking}")
+    if lacking:
+        raise unittest.SkipTest(f"this host lacks: {lacking}")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,223 @@
+#include "tests/simulation/hosts.h"
+
+#include <set>
+
+namespace atl::simulation {
+namespace {
+
+struct HostKind {
+  const char* name;
+  Isolation isolation;
+  Placement placement;
+};
+constexpr HostKind kHosts[] = {{"near", Isolation::container, Placement::host},
+                               {"strong", Isolation::vm, Placement::own},
+                               {"weak", Isolation::process, Placement::host},
+                               {"far", Isolation::vm, Placement::third_party}};
+
+}  // namespace
+
+Hosts::Hosts(Dice& dice, Schedule& schedule, Ledger& ledger, Trace& trace, Mutant mutant)
+    : dice_(dice), schedule_(schedule), ledger_(ledger), trace_(trace), mutant_(mutant) {
+  for (const auto& kind : kHosts) {
+    auto fake = FakeHost::make(kind.name, kind.isolation);
+    fake->capabilities.placement = kind.placement;
+    fake->capabilities.pause = Pause::memory;
+    fake->capabilities.fork = true;
+    fake->capabilities.reset = true;
+    fake->on_step = [this, which = hosts_.size()](std::string step) {
+      return pass(which, std::move(step));
+    };
+    hosts_.push_back({std::move(fake), kind.isolation, kind.placement});
+  }
+  if (mutant_ == Mutant::driver_overstates_isolation)
+    find_host("weak")->capabilities.isolation = Isolation::vm;
+  if (mutant_ == Mutant::driver_understates_distance)
+    find_host("far")->capabilities.placement = Placement::own;
+}
+
+std::vector<EngineDriver> Hosts::drivers() {
+  mutate_start();
+  std::vector<EngineDriver> drivers;
+  for (const auto& host : hosts_)
+    drivers.push_back({make_fake_driver(host.fake), "for the simulation"});
+  return drivers;
+}
+
+void Hosts::calm_down() {
+  is_calm_ = true;
+  bring_all_back();
+}
+
+void Hosts::kill_one() {
+  Host& host = hosts_[dice_.below(hosts_.size())];
+  if (host.fake->is_down()) return;
+  trace_.count(Fault::driver_dead);
+  trace_.say(host.fake->name() + " goes down");
+  host.fake->down();
+}
+
+void Hosts::slow_one_down() {
+  Host& host = hosts_[dice_.below(hosts_.size())];
+  if (host.is_slow) return;
+  trace_.count(Fault::driver_slow);
+  trace_.say(host.fake->name() + " is slow");
+  host.is_slow = true;
+}
+
+void Hosts::bring_all_back() {
+  trace_.say("all hosts are well");
+  for (auto& host : hosts_) {
+    host.fake->up();
+    host.is_slow = false;
+  }
+}
+
+void Hosts::expire(Micros now) {
+  for (auto& host : hosts_) {
+    for (const auto& id : host.fake->ids()) {
+      const auto box = host.fake->boxes.at(id);
+      const Micros at = box->spec.expires_at;
+      if (!box->running || at.count() == 0 || at > now) continue;
+      trace_.say(host.fake->name() + " ends " + id);
+      if (dice_.one_in(3)) {
+        host.fake->end_unheard(id);
+      } else {
+        host.fake->end(id, EndedBy::expiry);
+      }
+    }
+  }
+}
+
+Task<> Hosts::pass(size_t which, std::string step) {
+  Host& host = hosts_[which];
+  CO_TRY_OK(co_await schedule_.point(host.is_slow ? Pace::slow : Pace::usual));
+  const bool is_done = step.ends_with(" after");
+  if (is_done) {
+    mutate(host, step);
+    if (step == "create after" || step == "fork after") check_new(host);
+  }
+  const bool fails = !is_calm_ && (host.fake->is_down() || dice_.one_in(60));
+  if (!fails) co_return Result<>();
+  // After it took effect it is the answer that is lost.
+  trace_.count(is_done ? Fault::answer_lost : Fault::call_refused);
+  trace_.say(host.fake->name() + ": " + step + " fails");
+  co_return Error(Code::unavailable, host.fake->name() + " broke off");
+}
+
+void Hosts::mutate_start() {
+  if (mutant_ != Mutant::box_loses_files_on_attach) return;
+  for (const auto& host : hosts_) {
+    for (const auto& [id, box] : host.fake->boxes) {
+      if (dice_.one_in(3)) box->files.clear();
+    }
+  }
+}
+
+void Hosts::mutate(Host& host, const std::string& step) {
+  const auto which = static_cast<size_t>(&host - hosts_.data());
+  // Of one that nobody has been given yet, if there is one.
+  const auto copy_of_new = [&]() -> std::shared_ptr<FakeBox> {
+    for (const auto& [id, box] : host.fake->boxes) {
+      if (ledger_.given().contains(id)) continue;
+      auto copy = std::make_shared<FakeBox>();
+      copy->id = id;
+      copy->spec.env = box->spec.env;
+      return copy;
+    }
+    return nullptr;
+  };
+  if (mutant_ == Mutant::create_makes_it_twice && step == "create after" && dice_.one_in(5)) {
+    if (auto copy = copy_of_new()) hidden_.emplace_back(which, std::move(copy));
+  }
+  if (mutant_ == Mutant::create_leaves_another && step == "create after" && dice_.one_in(10)) {
+    if (auto copy = copy_of_new()) {
+      copy->id = "sbxleft" + std::to_string(hidden_.size());
+      hidden_.emplace_back(which, std::move(copy));
+    }
+  }
+  if (mutant_ == Mutant::destroy_leaves_the_box && step == "destroy after" && dice_.one_in(5)) {
+    for (const auto& [id, given] : ledger_.given()) {
+      if (!given.may_be_gone || host.fake->has(id)) continue;
+      auto left = std::make_shared<FakeBox>();
+      left->id = id;
+      hidden_.emplace_back(which, std::move(left));
+      break;
+    }
+  }
+  if (mutant_ == Mutant::resume_leaves_it_still && step == "resume after") {
+    for (const auto& [id, box] : host.fake->boxes) box->paused = box->running;
+  }
+  if (mutant_ == Mutant::resume_leaves_it_ended && step == "resume after") {
+    for (const auto& [id, box] : host.fake->boxes) {
+      if (!box->paused && dice_.one_in(4)) box->running = false;
+    }
+  }
+}
+
+// Where a sandbox is and whose it is never changes, so it is enough to look when it is made.
+void Hosts::check_new(const Host& host) {
+  for (const auto& [id, box] : host.fake->boxes) ledger_.check_floor(id, look_at(host, *box));
+}
+
+Found Hosts::look_at(const Host& host, const FakeBox& box) const {
+  Found found{.host = host.fake->name(),
+              .is_fork = host.fake->forked.contains(box.id),
+              .is_running = box.running,
+              .isolation = host.isolation,
+              .placement = host.placement};
+  const auto tag = box.spec.env.find(kTag);
+  const auto file = box.files.find(kTagFile);
+  if (tag != box.spec.env.end()) {
+    found.tag = tag->second;
+  } else if (file != box.files.end()) {
+    found.tag = file->second.bytes;
+  }
+  return found;
+}
+
+std::shared_ptr<FakeBox> Hosts::find(const std::string& host, const std::string& id) const {
+  const FakeHost* const on = find_host(host);
+  return on != nullptr && on->has(id) ? on->boxes.at(id) : nullptr;
+}
+
+FakeHost* Hosts::find_host(const std::string& name) const {
+  for (const auto& host : hosts_) {
+    if (host.fake->name() == name) return host.fake.get();
+  }
+  return nullptr;
+}
+
+std::string Hosts::tag_of(const std::string& id) const {
+  for (const auto& host : hosts_) {
+    if (host.fake->has(id)) return look_at(host, *host.fake->boxes.at(id)).tag;
+  }
+  return "";
+}
+
+std::map<std::string, std::vector<Found>> Hosts::find_all() const {
+  std::map<std::string, std::vector<Found>> all;
+  const auto add = [&](const Host& host, const FakeBox& box) {
+    Found found = look_at(host, box);
+    for (const auto& [path, file] : box.files) found.files[path] = file.bytes;
+    all[box.id].push_back(std::move(found));
+  };
+  for (const auto& host : hosts_) {
+    for (const auto& [id, box] : host.fake->boxes) add(host, *box);
+  }
+  for (const auto& [which, box] : hidden_) add(hosts_[which], *box);
+  return all;
+}
+
+uint64_t Hosts::failovers() const {
+  std::set<std::string> asked;
+  uint64_t count = 0;
+  for (const auto& host : hosts_) {
+    for (const auto& call : host.fake->calls) {
+      if (call.starts_with("create ") && !asked.insert(call).second) ++count;
+    }
+  }
+  return count;
+}
+
+}  // namespace atl::simulation

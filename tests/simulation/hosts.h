@@ -1,0 +1,75 @@
+// The hosts of a simulated world: four fake drivers, strong and weak, near and far, that are slow,
+// refuse, die and lose answers as the dice say.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/engine.h"
+#include "driver/fake_driver.h"
+#include "tests/simulation/ledger.h"
+#include "tests/simulation/mutant.h"
+#include "tests/simulation/schedule.h"
+#include "tests/simulation/trace.h"
+
+namespace atl::simulation {
+
+// The variable in a sandbox's environment that tells which request made it, and the file in one
+// that was made before there was a request.
+constexpr const char* kTag = "TAG";
+constexpr const char* kTagFile = "/workspace/tag";
+
+class Hosts final {
+ public:
+  // Everything given outlives the hosts.
+  Hosts(Dice& dice, Schedule& schedule, Ledger& ledger, Trace& trace, Mutant mutant);
+
+  // For a new daemon, over the same hosts.
+  std::vector<EngineDriver> drivers();
+  // No more faults, and all answer.
+  void calm_down();
+
+  void kill_one();
+  void slow_one_down();
+  void bring_all_back();
+  // What has outlived its time is ended by its host, which tells or cannot.
+  void expire(Micros now);
+
+  // The box of a sandbox on the host of this name; null when there is none.
+  std::shared_ptr<FakeBox> find(const std::string& host, const std::string& id) const;
+  FakeHost* find_host(const std::string& name) const;
+  // The request that made what is there under this id; "" = nothing is there, or it says nothing.
+  std::string tag_of(const std::string& id) const;
+  std::map<std::string, std::vector<Found>> find_all() const;
+  // Sandboxes that more than one host was asked to create.
+  uint64_t failovers() const;
+
+ private:
+  struct Host {
+    std::shared_ptr<FakeHost> fake;
+    // What it is, whatever it says.
+    Isolation isolation;
+    Placement placement;
+    bool is_slow = false;
+  };
+
+  Task<> pass(size_t which, std::string step);
+  void mutate(Host& host, const std::string& step);
+  void mutate_start();
+  Found look_at(const Host& host, const FakeBox& box) const;
+  void check_new(const Host& host);
+
+  Dice& dice_;
+  Schedule& schedule_;
+  Ledger& ledger_;
+  Trace& trace_;
+  const Mutant mutant_;
+  std::vector<Host> hosts_;
+  // What a mutant has hidden from its driver.
+  std::vector<std::pair<size_t, std::shared_ptr<FakeBox>>> hidden_;
+  bool is_calm_ = false;
+};
+
+}  // namespace atl::simulation

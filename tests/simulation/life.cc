@@ -1,0 +1,323 @@
+#include "tests/simulation/life.h"
+
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "json/describe.h"
+#include "policy/profiles.h"
+#include "telemetry/log.h"
+#include "tests/simulation/outside.h"
+
+namespace atl::simulation {
+namespace {
+
+constexpr size_t kMostCalls = 6;
+// Without end a loop would turn for ever; a life has some thousand turns in all.
+constexpr int kMostTurns = 100'000;
+
+// Pools near and far, whose sandboxes come and go within a life.
+constexpr const char* kProfiles = R"(
+profiles:
+  ready:
+    min_isolation: container
+    pool: {min: 1, target: 2, max: 3, idle: 20s, max_age: 60s}
+  remote:
+    min_isolation: vm
+    pool: {target: 1, max: 2, idle: 60s, max_age: 2m}
+)";
+
+std::shared_ptr<const policy::Profiles> profiles() {
+  static const auto loaded = [] {
+    const std::vector<policy::ProfileText> texts{{"simulation.yaml", kProfiles}};
+    return policy::Profiles::load(texts).value();
+  }();
+  return loaded;
+}
+
+}  // namespace
+
+Life::Life(uint64_t seed, Mutant mutant, Trace::Told told)
+    : mutant_(mutant),
+      trace_(told),
+      dice_(seed),
+      schedule_(dice_),
+      hosts_(dice_, schedule_, ledger_, trace_, mutant) {
+  telemetry::set_level(telemetry::Level::off);
+  outside::begin(seed);
+  pass_time(Micros(0));
+}
+
+Life::~Life() { crash(); }
+
+Outcome Life::live() {
+  start();
+  while (ledger_.lie().empty() &&
+         (operations_ < kLeastOperations || trace_.fault_count() < kLeastFaults)) {
+    step();
+  }
+  if (ledger_.lie().empty()) rest();
+  return {ledger_.lie(), operations_,     acknowledged_,        hosts_.failovers(),
+          pool_hits_,    trace_.faults(), trace_.fault_count(), trace_.hash()};
+}
+
+void Life::start() {
+  loop_ = std::make_unique<asio::io_context>();
+  store_ = std::make_unique<DiskStore>(loop_->get_executor(), disk_, schedule_, dice_, mutant_);
+  EngineOptions options;
+  options.boot_id = "boot-1";
+  options.profiles = profiles();
+  options.pooling = Pooling::on;
+  engine_ = std::make_unique<Engine>(loop_->get_executor(), *store_, hosts_.drivers(), metrics_,
+                                     clock_, options);
+  ledger_.restart_log();
+  const auto recovered = std::make_shared<bool>(false);
+  begin<void>(engine_->recover(), Caller::stays, [this, recovered](Result<> done) {
+    *recovered = true;
+    if (!done) ledger_.accuse("recovery failed: " + done.error().message());
+  });
+  // A daemon serves nobody before it has recovered.
+  while (!*recovered && ledger_.lie().empty()) {
+    if (!schedule_.is_empty()) schedule_.release_one();
+    run_dry();
+    collect();
+    if (schedule_.is_empty() && !*recovered) ledger_.accuse("recovery never ends");
+  }
+}
+
+void Life::crash() {
+  calls_.clear();
+  engine_.reset();
+  store_.reset();
+  schedule_.restart();  // which has timers of the loop
+  loop_.reset();
+  ledger_.forget_calls(clock_.boot());
+}
+
+// Everything works again, and comes to an end.
+void Life::rest() {
+  disk_.refusals = 0;
+  hosts_.calm_down();
+  const auto drain = [&] {
+    schedule_.release_all();
+    run_dry();
+    collect();
+    if (!calls_.empty()) ledger_.accuse("I1: a call is never answered");
+  };
+  drain();
+  for (int round = 0; round < 2 && ledger_.lie().empty(); ++round) {
+    if (round == 1) {
+      crash();
+      start();
+    }
+    for (int sweep = 0; sweep < 3; ++sweep) {
+      begin<void>(engine_->reap(), Caller::stays, [](Result<>) {});
+      drain();
+      begin<void>(engine_->sweep(), Caller::stays, [](Result<>) {});
+      drain();
+      pass_time(std::chrono::seconds(1));
+      drain();
+    }
+    std::map<std::string, State> said;
+    for (const auto& view : list_all()) said[view.id] = view.state;
+    ledger_.check_rest(hosts_.find_all(), said, clock_.boot());
+    wake_all();
+    drain();
+  }
+}
+
+void Life::run_dry() {
+  for (int turns = 0; turns < kMostTurns; ++turns) {
+    loop_->restart();
+    if (loop_->poll() == 0) return;
+  }
+  ledger_.accuse("the loop never comes to rest");
+}
+
+void Life::pass_time(Micros by) {
+  clock_.advance(by);
+  outside::set_time(clock_.boot(), clock_.wall());
+}
+
+void Life::step() {
+  const bool may_begin = calls_.size() < kMostCalls;
+  if (may_begin && (schedule_.is_empty() || dice_.one_in(3))) {
+    if (begin_operation()) ++operations_;
+  } else if (!schedule_.is_empty()) {
+    schedule_.release_one();
+  } else {
+    // What is under way waits for a timer.
+    pass_time(std::chrono::seconds(1));
+  }
+  if (dice_.one_in(30)) fault();
+  pass_time(Millis(dice_.below(4)));
+  run_dry();
+  collect();
+}
+
+void Life::collect() {
+  read_log();  // before the answers are, what they say must be in the log
+  for (size_t i = 0; i < calls_.size();) {
+    if (!calls_[i].is_done()) {
+      ++i;
+      continue;
+    }
+    const Call done = std::move(calls_[i]);
+    calls_.erase(calls_.begin() + static_cast<ptrdiff_t>(i));
+    done.settle();
+  }
+}
+
+void Life::read_log() {
+  auto page = engine_->events().after(ledger_.last_event(), 10'000);
+  if (mutant_ == Mutant::log_drops_an_event && page.events.size() > 1 && dice_.one_in(10))
+    page.events.erase(page.events.begin());
+  if (mutant_ == Mutant::log_swaps_two_events && page.events.size() > 1 && dice_.one_in(10))
+    std::swap(page.events[0], page.events[1]);
+  for (const auto& event : page.events) {
+    if (event->is_of_driver()) {
+      say(event->driver + ": " + event->driver_change);
+      continue;
+    }
+    say(event->sandbox + " on " + event->driver + ": " + std::string(json::name_of(event->from)) +
+        " → " + std::string(json::name_of(event->to)));
+  }
+  ledger_.read_log(page.events);
+}
+
+// What is nobody's, too.
+std::vector<SandboxView> Life::list_all() const {
+  const atl::Caller admin{.role = Role::admin};
+  return engine_->list(admin, {.tenant = "*", .limit = 1000})->sandboxes;
+}
+
+std::optional<std::string> Life::pick_given() {
+  std::vector<std::string> alive;
+  for (const auto& [id, given] : ledger_.given()) {
+    if (!given.must_be_gone) alive.push_back(id);
+  }
+  if (alive.empty()) return std::nullopt;
+  return dice_.pick(alive);
+}
+
+// What the world does.
+
+void Life::fault() {
+  switch (dice_.below(15)) {
+    case 0:
+    case 1:
+      trace_.count(Fault::daemon_killed);
+      say("kill -9");
+      crash();
+      return start();
+    case 2:
+      return dice_.one_in(2) ? restart_in_order() : hosts_.bring_all_back();
+    case 3:
+    case 4:
+      return hosts_.kill_one();
+    case 5:
+      return hosts_.slow_one_down();
+    case 6:
+    case 7:
+    case 8:
+      return hosts_.bring_all_back();
+    case 9:
+      trace_.count(Fault::store_full);
+      ledger_.note_full_disk();
+      disk_.refusals = 1 + static_cast<int>(dice_.below(3));
+      return say("the disk is full");
+    case 10:
+      return let_time_pass();
+    case 11:
+      return set_clock();
+    case 12:
+      return let_a_caller_leave();
+    case 13:
+      return storm();
+    default:
+      return let_a_sandbox_die();
+  }
+}
+
+// As an upgrade does: calls end, sandboxes stay.
+void Life::restart_in_order() {
+  trace_.count(Fault::daemon_restarted);
+  say("shut down");
+  const auto is_down = std::make_shared<bool>(false);
+  begin<void>(engine_->shut_down(Ending::leave_sandboxes), Caller::stays,
+              [is_down](Result<>) { *is_down = true; });
+  run_dry();
+  collect();
+  while (!*is_down && ledger_.lie().empty()) {
+    if (!schedule_.is_empty()) {
+      schedule_.release_one();
+    } else {
+      pass_time(std::chrono::seconds(1));
+    }
+    run_dry();
+    collect();
+  }
+  crash();
+  start();
+}
+
+void Life::let_time_pass() {
+  const auto by = std::chrono::seconds(1 + dice_.below(90));
+  trace_.count(Fault::time_passed);
+  say(std::to_string(by.count()) + " s pass");
+  pass_time(by);
+  hosts_.expire(clock_.boot());
+}
+
+// Sandboxes live as long as before. Keys are forgotten after a day, so it is less in all.
+void Life::set_clock() {
+  const auto by = std::chrono::minutes(static_cast<int>(dice_.below(240)) - 120);
+  if (by.count() == 0 || std::chrono::abs(clock_set_by_ + by) > std::chrono::hours(8)) return;
+  clock_set_by_ += by;
+  trace_.count(Fault::clock_set);
+  say("the clock is set by " + std::to_string(by.count()) + " min");
+  clock_.set_wall(clock_.wall() + by);
+  pass_time(Micros(0));
+}
+
+void Life::let_a_caller_leave() {
+  std::vector<Call*> can_leave;
+  for (auto& call : calls_) {
+    if (call.cancel) can_leave.push_back(&call);
+  }
+  if (can_leave.empty()) return;
+  trace_.count(Fault::caller_gone);
+  say("a caller goes away");
+  dice_.pick(can_leave)->cancel->emit(asio::cancellation_type::total);
+}
+
+void Life::let_a_sandbox_die() {
+  auto id = pick_given();
+  if (dice_.one_in(3)) {
+    std::vector<std::string> parked;
+    for (const auto& view : list_all()) {
+      if (view.is_parked) parked.push_back(view.id);
+    }
+    if (!parked.empty()) id = dice_.pick(parked);
+  }
+  const atl::Caller admin{.role = Role::admin};
+  const auto view = id ? engine_->get(admin, *id) : Error(Code::not_found, "");
+  FakeHost* const host = view ? hosts_.find_host(view->driver) : nullptr;
+  if (host == nullptr || !host->has(*id)) return;
+  if (!view->is_parked) ledger_.at(*id).may_be_gone = true;
+  trace_.count(Fault::sandbox_died);
+  say(*id + " dies");
+  const auto kind = dice_.below(3);
+  if (kind == 0) return host->end(*id, EndedBy::death);
+  if (kind == 1) return host->end_unheard(*id);
+  host->lose(*id);
+}
+
+// Many clients with one request, or one that does not wait.
+void Life::storm() {
+  if (repeatable_.empty()) return;
+  const Asked asked = dice_.pick(repeatable_);
+  trace_.count(Fault::request_storm);
+  for (size_t left = 3 + dice_.below(6); left > 0; --left) create(asked);
+}
+
+}  // namespace atl::simulation

@@ -1,0 +1,79 @@
+// Mutants: lies that are planted on purpose, to see that the checker notices them.
+//
+// Each breaks one invariant, at a place where a real mistake would: the store, a driver or the log.
+// They are kept, because a simulation that finds nothing proves nothing unless it can find
+// something.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <boost/describe/enum.hpp>
+
+namespace atl::simulation {
+
+enum class Mutant : uint8_t {
+  none,
+  // I1: nothing that was acknowledged is lost.
+  store_forgets_a_sandbox,  // a commit is acknowledged, and its row is not written
+  box_loses_files_on_attach,
+  // I2: what there is, is what the engine says.
+  destroy_leaves_the_box,  // and the driver no longer lists it
+  create_leaves_another,   // the same
+  // I3: a sandbox is in one legal state, and runs at most once.
+  create_makes_it_twice,
+  resume_leaves_it_ended,
+  store_keeps_it_parked,  // what was handed out is in its pool again for the next daemon
+  // I4: every acknowledged change is in the log, once and in order.
+  log_drops_an_event,
+  log_swaps_two_events,
+  // I5: a request that is repeated with its key has one effect.
+  store_forgets_a_key,
+  key_is_of_another_request,
+  // I6: what rests comes back when it is used.
+  resume_leaves_it_still,  // and says that it runs
+  store_forgets_why_it_rests,
+  // Nothing runs below the floor or outside the placement that was asked for it.
+  driver_overstates_isolation,
+  driver_understates_distance,
+};
+BOOST_DESCRIBE_ENUM(Mutant, none, store_forgets_a_sandbox, box_loses_files_on_attach,
+                    destroy_leaves_the_box, create_leaves_another, create_makes_it_twice,
+                    resume_leaves_it_ended, store_keeps_it_parked, log_drops_an_event,
+                    log_swaps_two_events, store_forgets_a_key, key_is_of_another_request,
+                    resume_leaves_it_still, store_forgets_why_it_rests, driver_overstates_isolation,
+                    driver_understates_distance)
+
+// What an accusation begins with when the mutant is caught for what it is.
+constexpr std::string_view invariant_of(Mutant mutant) {
+  switch (mutant) {
+    case Mutant::none:
+      return "";
+    case Mutant::store_forgets_a_sandbox:
+    case Mutant::box_loses_files_on_attach:
+      return "I1:";
+    case Mutant::destroy_leaves_the_box:
+    case Mutant::create_leaves_another:
+      return "I2:";
+    case Mutant::create_makes_it_twice:
+    case Mutant::resume_leaves_it_ended:
+    case Mutant::store_keeps_it_parked:
+      return "I3:";
+    case Mutant::log_drops_an_event:
+    case Mutant::log_swaps_two_events:
+      return "I4:";
+    case Mutant::store_forgets_a_key:
+    case Mutant::key_is_of_another_request:
+      return "I5:";
+    case Mutant::resume_leaves_it_still:
+    case Mutant::store_forgets_why_it_rests:
+      return "I6:";
+    case Mutant::driver_overstates_isolation:
+      return "floor:";
+    case Mutant::driver_understates_distance:
+      return "placement:";
+  }
+  return "";
+}
+
+}  // namespace atl::simulation

@@ -1,0 +1,66 @@
+#include "tests/simulation/outside.h"
+
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+
+#include "tests/simulation/dice.h"
+
+namespace atl::simulation::outside {
+namespace {
+
+struct State {
+  Dice dice{0};
+  Micros boot{0};
+  WallTime wall{};
+};
+
+// The clock is asked before main() begins, too.
+State& state() {
+  static State one;
+  return one;
+}
+
+}  // namespace
+
+void begin(uint64_t seed) { state().dice = Dice(~seed); }
+
+void set_time(Micros boot, WallTime wall) {
+  state().boot = boot;
+  state().wall = wall;
+}
+
+double seconds() {
+  timespec now{};
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+}  // namespace atl::simulation::outside
+
+using atl::simulation::outside::state;
+
+extern "C" ssize_t getrandom(void* buffer, size_t size, unsigned int) {
+  auto* const bytes = static_cast<unsigned char*>(buffer);
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<unsigned char>(state().dice.next());
+  return static_cast<ssize_t>(size);
+}
+
+extern "C" int clock_gettime(clockid_t which, timespec* out) noexcept {
+  using namespace std::chrono;
+  const nanoseconds now = which == CLOCK_REALTIME ? nanoseconds(state().wall.time_since_epoch())
+                                                  : nanoseconds(state().boot);
+  out->tv_sec = duration_cast<std::chrono::seconds>(now).count();
+  out->tv_nsec = (now % std::chrono::seconds(1)).count();
+  return 0;
+}
+
+// Without one, timers are looked at whenever the loop is, by the clock above.
+extern "C" int timerfd_create(int, int) noexcept {
+  errno = ENOSYS;
+  return -1;
+}
