@@ -83,8 +83,9 @@ class Cases:
             terminal.expect("$", 60)
             terminal.type("test -t 0 && echo a ter''minal\n")
             terminal.expect("a terminal")
-            terminal.type("sleep 1000\n")
-            terminal.expect("sleep 1000")
+            # What it says itself shows that the terminal is the command's; before that, the key would be the shell's.
+            terminal.type("sh -c 'echo as\"\"leep; exec sleep 1000'\n")
+            terminal.expect("asleep")
             terminal.type("\x03")
             terminal.expect("$")
             terminal.type("exit 5\n")
