@@ -1,0 +1,1 @@
+#include "base/test_pch.h"
