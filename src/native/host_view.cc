@@ -64,6 +64,13 @@ std::string find_beside(const std::string& name) {
 
 }  // namespace
 
+std::string find_runtime() {
+  for (const char* path : kRuntimes) {
+    if (access(path, X_OK) == 0) return path;
+  }
+  return "";
+}
+
 HostView view_host() {
   HostView view;
   for (const char* name : kSystem) {
@@ -82,9 +89,7 @@ HostView view_host() {
   view.sudo_program = find_beside("atoll-sudo");
   view.agent_program = find_beside("atoll-agent");
   view.statx_library = find_beside("atoll-statx.so");
-  for (const char* path : kRuntimes) {
-    if (view.runtime_program.empty() && access(path, X_OK) == 0) view.runtime_program = path;
-  }
+  view.runtime_program = find_runtime();
   view.warm_directory = find_beside("warm");
   view.has_usr_local_etc = access("/usr/local/etc", F_OK) == 0;
 

@@ -35,5 +35,7 @@ struct HostView {
 };
 
 HostView view_host();
+// That part alone which is HostView::runtime_program.
+std::string find_runtime();
 
 }  // namespace atl::native

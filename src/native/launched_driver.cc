@@ -131,7 +131,7 @@ class LaunchedDriver final : public Driver {
     if (options_.sentry) {
       // That it is what it should be, each sandbox finds out for itself: an agent that wakes up in
       // the host's kernel ends (agent/gate.h).
-      if (view_host().runtime_program.empty()) {
+      if (find_runtime().empty()) {
         co_return Error(Code::unavailable, "runsc is not installed")
             .with_hint("install gVisor's runsc: apt install runsc");
       }

@@ -119,6 +119,7 @@ struct LauncherClient::Impl : std::enable_shared_from_this<LauncherClient::Impl>
   std::string socket_name = kLauncherSocket;
   bool is_served = false;  // others start it
   pid_t launcher = 0;      // embedded: our child
+  bool has_made = false;   // or tried to
   std::chrono::steady_clock::time_point keeper_started;
 
   std::shared_ptr<asio::posix::stream_descriptor> socket;  // shared with its read loop
@@ -416,6 +417,7 @@ Task<Fd> LauncherClient::create(LaunchRequest request, Fd config, std::vector<Fd
   std::vector<Fd> descriptors;
   descriptors.push_back(std::move(config));
   for (auto& directory : directories) descriptors.push_back(std::move(directory));
+  impl->has_made = true;
   CO_TRY(auto answer,
          co_await impl->request(Operation::create, encode(request), std::move(descriptors)));
   if (answer.descriptors.size() != 1)
@@ -470,6 +472,8 @@ Task<> LauncherClient::destroy(std::string id) {
 Task<std::vector<LaunchedRow>> LauncherClient::list() {
   const auto impl = impl_;
   std::vector<LaunchedRow> all;
+  // An embedded launcher begins with none, and makes none but ours.
+  if (impl->is_embedded && !impl->has_made) co_return all;
   std::string after;
   for (;;) {
     std::vector<Fd> none;

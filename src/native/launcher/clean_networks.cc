@@ -34,6 +34,9 @@ Fd CleanNetworks::take() {
 
 void CleanNetworks::give_back(Fd network) {
   if (!network || clean_.size() >= kMostKept) return;
+  // Most launchers of `atoll run` make one sandbox, and to learn what a new namespace is like takes
+  // longer than to make one.
+  if (!std::exchange(was_given_back_, true)) return;
   if (like_new_.empty()) {
     Fd fresh = make_network(home());
     if (!fresh) return;

@@ -4,7 +4,8 @@
 // send nothing. What a process without rights over the namespace (no sandbox has any) can leave in
 // it are packets that were counted, sockets, cached routes and flow labels. So when a sandbox has
 // ended, everything that the kernel tells of these is read and compared with what it told of a new
-// one. One difference, or one file that cannot be read, and the namespace is closed.
+// one. One difference, or one file that cannot be read, and the namespace is closed. So is the
+// first.
 #pragma once
 
 #include <string>
@@ -31,6 +32,7 @@ class CleanNetworks final {
   Fd home_;
   std::string like_new_;
   std::vector<Fd> clean_;
+  bool was_given_back_ = false;
 };
 
 }  // namespace atl::native
