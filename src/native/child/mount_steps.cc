@@ -48,37 +48,24 @@ ATOLL_IN_CHILD int open_place(const char* path, int flags) {
   return static_cast<int>(syscall(SYS_openat2, root.fd, path + 5, &how, sizeof how));
 }
 
-// The directory that holds the last part of a path, and that part. On the stage every name is ours
-// and none is a link, so there the path itself will do.
-struct Parent {
-  int fd = AT_FDCWD;
-  const char* name;
-
-  ATOLL_IN_CHILD explicit Parent(const char* path) : name(path) {
-    if (!is_in_root(path)) return;
-    const char* slash = strrchr(path, '/');
-    name = slash + 1;
-    char directory[kLongestPath];
-    const auto length = static_cast<size_t>(slash - path);
-    if (length >= sizeof directory) {
-      errno = ENAMETOOLONG;
-      fd = -1;
-      return;
-    }
-    memcpy(directory, path, length);
-    directory[length] = 0;
-    fd = strcmp(directory, "root") == 0 ? open("root", O_PATH | O_DIRECTORY | O_CLOEXEC)
-                                        : open_place(directory, O_DIRECTORY);
+// The directory that holds the last part of `path`, and that part; -1 if it cannot be had. On the
+// stage every name is ours and none is a link, so the path itself will do.
+ATOLL_IN_CHILD int open_parent(const char* path, const char** name) {
+  *name = path;
+  if (!is_in_root(path)) return AT_FDCWD;
+  const char* slash = strrchr(path, '/');
+  *name = slash + 1;
+  char directory[kLongestPath];
+  const auto length = static_cast<size_t>(slash - path);
+  if (length >= sizeof directory) {
+    errno = ENAMETOOLONG;
+    return -1;
   }
-  ATOLL_IN_CHILD ~Parent() {
-    const int kept = errno;
-    if (fd >= 0) close(fd);
-    errno = kept;
-  }
-  Parent(const Parent&) = delete;
-  Parent& operator=(const Parent&) = delete;
-  ATOLL_IN_CHILD bool is_missing() const { return fd == -1; }
-};
+  memcpy(directory, path, length);
+  directory[length] = 0;
+  if (strcmp(directory, "root") == 0) return open("root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  return open_place(directory, O_DIRECTORY);
+}
 
 ATOLL_IN_CHILD int give_to(const BoxLaunch& launch, int directory, const char* name,
                            int64_t owner) {
@@ -89,10 +76,11 @@ ATOLL_IN_CHILD int give_to(const BoxLaunch& launch, int directory, const char* n
 }
 
 ATOLL_IN_CHILD int make_directory(const BoxLaunch& launch, const Step& step) {
-  const Parent parent(step.target.c_str());
-  if (parent.is_missing()) return -1;
-  if (mkdirat(parent.fd, parent.name, step.mode) != 0) return errno == EEXIST ? 0 : -1;
-  return give_to(launch, parent.fd, parent.name, step.owner);
+  const char* name = nullptr;
+  const Held parent(open_parent(step.target.c_str(), &name));
+  if (parent.fd == -1) return -1;
+  if (mkdirat(parent.fd, name, step.mode) != 0) return errno == EEXIST ? 0 : -1;
+  return give_to(launch, parent.fd, name, step.owner);
 }
 
 // A place to mount something of the request's on: every missing directory on the way is made.
@@ -111,28 +99,31 @@ ATOLL_IN_CHILD int open_or_make_place(const BoxLaunch& launch, const char* path)
     part[at] = 0;
     const Held there(open_place(part, O_DIRECTORY));
     if (there.fd >= 0) continue;
-    const Parent parent(part);
-    if (parent.is_missing() || mkdirat(parent.fd, parent.name, 0755) != 0) return -1;
-    if (give_to(launch, parent.fd, parent.name, kUserId) != 0) return -1;
+    const char* name = nullptr;
+    const Held parent(open_parent(part, &name));
+    if (parent.fd == -1 || mkdirat(parent.fd, name, 0755) != 0) return -1;
+    if (give_to(launch, parent.fd, name, kUserId) != 0) return -1;
   }
   return open_place(path, O_DIRECTORY);
 }
 
 ATOLL_IN_CHILD int make_file(const BoxLaunch& launch, const Step& step) {
-  const Parent parent(step.target.c_str());
-  if (parent.is_missing()) return -1;
-  const Held file(openat(parent.fd, parent.name,
-                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, step.mode));
+  const char* name = nullptr;
+  const Held parent(open_parent(step.target.c_str(), &name));
+  if (parent.fd == -1) return -1;
+  const Held file(
+      openat(parent.fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, step.mode));
   if (file.fd < 0) return errno == EEXIST && step.optional ? 0 : -1;
   const size_t length = step.text.size();
   if (write(file.fd, step.text.data(), length) != static_cast<ssize_t>(length)) return -1;
-  return give_to(launch, parent.fd, parent.name, step.owner);
+  return give_to(launch, parent.fd, name, step.owner);
 }
 
 ATOLL_IN_CHILD int make_link(const Step& step) {
-  const Parent parent(step.target.c_str());
-  if (parent.is_missing()) return -1;
-  return symlinkat(step.text.c_str(), parent.fd, parent.name);
+  const char* name = nullptr;
+  const Held parent(open_parent(step.target.c_str(), &name));
+  if (parent.fd == -1) return -1;
+  return symlinkat(step.text.c_str(), parent.fd, name);
 }
 
 ATOLL_IN_CHILD int attach(int mount, int place) {
@@ -242,17 +233,18 @@ ATOLL_IN_CHILD int mount_tree(const BoxLaunch& launch, const Step& step) {
 }
 
 ATOLL_IN_CHILD int make_device(const BoxLaunch& launch, const Step& step) {
-  const Parent parent(step.target.c_str());
-  if (parent.is_missing()) return -1;
+  const char* name = nullptr;
+  const Held parent(open_parent(step.target.c_str(), &name));
+  if (parent.fd == -1) return -1;
   if (launch.plan->authority == Authority::root) {
-    if (mknodat(parent.fd, parent.name, S_IFCHR | step.mode, makedev(step.major, step.minor)) != 0)
+    if (mknodat(parent.fd, name, S_IFCHR | step.mode, makedev(step.major, step.minor)) != 0)
       return -1;
-    return give_to(launch, parent.fd, parent.name, step.owner);
+    return give_to(launch, parent.fd, name, step.owner);
   }
-  const Held file(openat(parent.fd, parent.name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  const Held file(openat(parent.fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   const Held tree(open_tree(AT_FDCWD, step.source.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
   if (file.fd < 0 || tree.fd < 0) return -1;
-  const Held place(openat(parent.fd, parent.name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const Held place(openat(parent.fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
   return place.fd < 0 ? -1 : attach(tree.fd, place.fd);
 }
 
