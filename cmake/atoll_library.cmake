@@ -139,7 +139,7 @@ function(atoll_use_pch target)
   endif()
 endfunction()
 
-# Whether a target links `task`, itself or through others of ours.
+# Whether a target links `task`, itself or through others of ours that do not keep theirs to themselves.
 function(atoll_links_task target result)
   get_property(known GLOBAL PROPERTY ATOLL_LINKS_TASK_${target})
   if(NOT known)
@@ -150,7 +150,7 @@ function(atoll_links_task target result)
         set(known YES)
       elseif(TARGET ${link} AND NOT link MATCHES "::")
         get_target_property(type ${link} TYPE)
-        if(NOT type STREQUAL INTERFACE_LIBRARY)
+        if(type STREQUAL STATIC_LIBRARY)
           atoll_links_task(${link} known)
         endif()
       endif()
