@@ -131,8 +131,10 @@ HostCensus HostCensus::take(const std::string& root) {
     names.insert(it->path().filename().string());
   }
 
-  // A cgroup of ours bears a sandbox's name. One that has processes is somebody's living sandbox,
-  // maybe not of this world; if it is of this world, its processes are counted above.
+  // A cgroup of ours bears a sandbox's name. If one of that name has processes, in whatever tree,
+  // it is somebody's living sandbox, maybe not of this world; if it is of this world, its processes
+  // are counted above.
+  std::map<std::string, std::vector<fs::path>> groups;
   failure.clear();
   for (fs::recursive_directory_iterator it("/sys/fs/cgroup", failure), end; !failure && it != end;
        it.increment(failure)) {
@@ -140,9 +142,11 @@ HostCensus HostCensus::take(const std::string& root) {
     const std::string name = it->path().filename().string();
     const bool is_ours =
         engine != nullptr ? is_containers(name) : name.starts_with("sbx") || names.contains(name);
-    if (it->is_directory(ignored) && is_ours && !is_in_use(it->path())) {
-      found["cgroups"].insert(it->path().string());
-    }
+    if (is_ours && it->is_directory(ignored)) groups[name].push_back(it->path());
+  }
+  for (const auto& [name, paths] : groups) {
+    if (std::ranges::any_of(paths, is_in_use)) continue;
+    for (const auto& path : paths) found["cgroups"].insert(path.string());
   }
 
   for (const auto& link : descriptors_of("self")) found["descriptors"].insert(without_number(link));
