@@ -73,6 +73,7 @@ void encode_sparse_to(std::string& out, const T& value) {
 template <typename T>
 std::string encode_sparse(const T& value) {
   std::string out;
+  out.reserve(256);
   detail::encode_sparse_to(out, value);
   return out;
 }

@@ -4,8 +4,10 @@
 #include "store/boot_log.h"
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <optional>
 
 #include "base/bytes.h"
@@ -24,14 +26,13 @@ std::string opening(const std::string& instance) {
   return std::move(out).bytes();
 }
 
-std::string to_entry(uint64_t number, std::string_view bytes) {
+std::string to_head(uint64_t number, std::string_view bytes) {
   ByteWriter numbered;
   numbered.u64(number);
   ByteWriter out;
   out.u32(static_cast<uint32_t>(bytes.size()));
   out.u32(crc32_of(bytes, crc32_of(numbered.bytes())));
   out.raw(numbered.bytes());
-  out.raw(bytes);
   return std::move(out).bytes();
 }
 
@@ -119,9 +120,17 @@ Result<> BootLog::append(std::string_view bytes) {
   if (bytes.size() > kSize - kHeadSize || end_ > kSize - kHeadSize - bytes.size()) {
     return Error(Code::out_of_space, "the boot log is full");
   }
-  const std::string entry = to_entry(last_ + 1, bytes);
-  TRY_OK(write_at(file_, entry, end_, path_));
-  end_ += entry.size();
+  const std::string head = to_head(last_ + 1, bytes);
+  const std::array<iovec, 2> parts = {iovec{const_cast<char*>(head.data()), head.size()},
+                                      iovec{const_cast<char*>(bytes.data()), bytes.size()}};
+  const size_t length = head.size() + bytes.size();
+  const ssize_t written =
+      ::pwritev(file_.get(), parts.data(), parts.size(), static_cast<off_t>(end_));
+  // What a signal or a quota has cut short is as good as nothing: the next entry lies over it.
+  if (written < 0) return os_error("writing the boot log", path_);
+  if (static_cast<size_t>(written) != length)
+    return Error(Code::out_of_space, "the boot log is cut short");
+  end_ += length;
   ++last_;
   return {};
 }

@@ -25,7 +25,7 @@ constexpr size_t kLargestGroup = 256;
 constexpr std::chrono::seconds kIdleBeforeCheckpoint{2};
 // Nobody waits for what is logged, so it waits for company: one transaction of SQLite costs little
 // more with a hundred changes than with one.
-constexpr std::chrono::milliseconds kCompany{5};
+constexpr std::chrono::milliseconds kCompany{20};
 // After a failure, unless somebody asks for something before.
 constexpr std::chrono::seconds kUntilNextTry{1};
 
