@@ -65,6 +65,7 @@ store::Transaction Journal::announce(SandboxRecord& record, Intent intent,
                                      std::vector<store::Change> more) const {
   ++record.generation;
   store::Transaction transaction{durability_of(record), std::move(more)};
+  transaction.changes.reserve(transaction.changes.size() + record.unsettled.size() + 2);
   transaction.changes.push_back(store::PutSandbox{to_row(record, boot_id_)});
   // Left open they would be taken up after a crash, and undo what came later.
   for (const auto& end : record.unsettled) transaction.changes.push_back(end);
@@ -79,6 +80,7 @@ store::Transaction Journal::announce(SandboxRecord& record, Intent intent,
 
 Task<> Journal::note(RecordPtr record, std::vector<store::Change> more) {
   store::Transaction transaction{durability_of(*record), std::move(more)};
+  transaction.changes.reserve(transaction.changes.size() + 1);
   transaction.changes.push_back(store::PutSandbox{to_row(*record, boot_id_)});
   co_return co_await commit(std::move(transaction));
 }
@@ -122,6 +124,7 @@ void Journal::retry_unwritten() {
 // The record is taken as it is now, so a late write never brings back an old state.
 store::Transaction Journal::to_transaction(const Settlement& settlement) const {
   store::Transaction transaction{durability_of(*settlement.record), settlement.more};
+  transaction.changes.reserve(transaction.changes.size() + 2);
   transaction.changes.push_back(store::PutSandbox{to_row(*settlement.record, boot_id_)});
   if (settlement.intent.id != 0) {
     transaction.changes.push_back(

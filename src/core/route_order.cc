@@ -33,6 +33,7 @@ RouteOrder order_drivers(DriverTable& drivers, const RouteWish& wish) {
       }
     }
   };
+  order.candidates.reserve(drivers.slots().size());
   take(wish.preferred, Tier::preferred);
   if (wish.fallback) take(*wish.fallback, Tier::other);
   for (auto& slot : drivers.slots()) {
@@ -52,6 +53,7 @@ RouteChoice choose_route(DriverTable& drivers, const RouteWish& wish) {
   choice.left_out = std::move(order.left_out);
   choice.missing = std::move(order.missing);
   std::vector<RouteCandidate> able;
+  able.reserve(order.candidates.size());
   for (const RouteCandidate& candidate : order.candidates) {
     auto why = why_never(*candidate.slot, wish, candidate.chosen);
     if (why) {

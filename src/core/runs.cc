@@ -1,5 +1,7 @@
 #include "core/runs.h"
 
+#include <boost/asio/post.hpp>
+
 #include "core/operation.h"
 #include "core/request_check.h"
 #include "core/startup.h"
@@ -123,9 +125,23 @@ void Runs::clear_away_later(Over over, std::weak_ptr<void> alive) {
   // Nobody finds it any more.
   if (is_legal(record->state, State::stopping)) parts_.sandboxes.move_to(*record, State::stopping);
   over_.push_back(std::move(over));
-  if (const auto owner = alive.lock()) clear_away(kMostOver, owner);
+  if (over_.size() > kMostOver) clear_away_soon(alive);
   pause_.after(parts_.options.run_pause, [this, alive = std::move(alive)] {
     if (const auto owner = alive.lock()) clear_away(0, owner);
+  });
+}
+
+// In two steps: the answer is waited for by somebody who is woken between them.
+void Runs::clear_away_soon(std::weak_ptr<void> alive) {
+  if (std::exchange(is_clearing_soon_, true)) return;
+  asio::post(parts_.executor, [this, alive = std::move(alive)] {
+    if (alive.expired()) return;
+    asio::post(parts_.executor, [this, alive] {
+      const auto owner = alive.lock();
+      if (!owner) return;
+      is_clearing_soon_ = false;
+      clear_away(kMostOver, owner);
+    });
   });
 }
 

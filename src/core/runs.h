@@ -53,8 +53,10 @@ class Runs final {
   Task<ExecResult> observe(ExecAccount& account, RecordPtr record, ExecRequest exec,
                            std::string stdin_bytes, std::shared_ptr<RunObserver> observer);
   // The answer need not wait for what nobody will see again, and neither need the next run: it is
-  // done in a pause between runs, or when there is too much of it. `alive` owns the engine's parts.
+  // done in a pause between runs, or, when there is too much of it, behind an answer. `alive` owns
+  // the engine's parts.
   void clear_away_later(Over over, std::weak_ptr<void> alive);
+  void clear_away_soon(std::weak_ptr<void> alive);
   void clear_away(size_t left, const std::shared_ptr<void>& alive);
   // A run that takes its time is written down, so that a crash leaves word of it; most are over
   // before the ink would be dry.
@@ -68,6 +70,7 @@ class Runs final {
   std::vector<std::weak_ptr<SandboxRecord>> unannounced_;
   Delay announcement_;
   std::deque<Over> over_;
+  bool is_clearing_soon_ = false;
   size_t teardowns_ = 0;  // of which these are under way
   Delay pause_;
 };

@@ -1,5 +1,6 @@
 #include "core/sandbox_record.h"
 
+#include "json/encode_sparse.h"
 #include "json/json.h"
 #include "policy/profile.h"
 
@@ -184,7 +185,7 @@ store::SandboxRow to_row(const SandboxRecord& record, const std::string& boot_id
   row.profile = record.asked.profile;
   row.labels = json::encode(record.asked.labels);
   row.resources = json::encode(record.resources);
-  row.spec = json::encode(record.asked);
+  row.spec = json::encode_sparse(record.asked);
   row.created_at_ms = to_ms(record.created_at);
   row.expires_at_ms = record.expires_at ? to_ms(*record.expires_at) : 0;
   row.expires_boot_us = record.expires_boot.count();
@@ -205,7 +206,9 @@ Result<RecordPtr> from_row(const asio::any_io_executor& executor, const store::S
     TRY(record->lifecycle, get_enum<Lifecycle>(row.lifecycle));
     TRY(record->isolation, get_enum<Isolation>(row.isolation));
     TRY(record->placement, get_enum<Placement>(row.placement));
-    TRY(record->resources, json::decode<Resources>(row.resources));
+    if (row.resources != "{}") {
+      TRY(record->resources, json::decode<Resources>(row.resources));
+    }
     TRY(record->asked, json::decode<Asked>(row.spec));
     // An older daemon called it so when there was no profile; one that there is has its version.
     if (record->asked.profile == "default") record->asked.profile = policy::kNoProfile;

@@ -16,6 +16,8 @@
 #include "base/fd.h"
 #include "base/ids.h"
 #include "base/run_task.h"
+#include "store/boot_log.h"
+#include "store/change_bytes.h"
 #include "store/sqlite_schema.h"
 
 namespace atl::store {
@@ -33,9 +35,9 @@ class SqliteStoreTest : public ::testing::Test {
     fs::remove_all(directory_);
   }
 
-  Result<> open() {
+  Result<> open(SqliteOptions options = {}) {
     store_.reset();
-    TRY(store_, SqliteStore::open(loop_.get_executor(), path_));
+    TRY(store_, SqliteStore::open(loop_.get_executor(), path_, options));
     return {};
   }
 
@@ -262,6 +264,122 @@ TEST_F(SqliteStoreTest, AFullDiskIsReportedAndSpaceMakesItWorkAgain) {
   EXPECT_TRUE(after) << after.error().message();
   ASSERT_TRUE(open());
   EXPECT_THAT(load().live, SizeIs(accepted + 2));
+  store_.reset();
+}
+
+// What a daemon that was killed has left in its log.
+class LeftLogTest : public SqliteStoreTest {
+ protected:
+  LeftLogTest() {
+    EXPECT_TRUE(open());
+    instance_ = load().instance_id;
+    store_.reset();
+  }
+  void leave(uint64_t taken, const std::string& bytes) {
+    auto log = BootLog::create(path_ + "-boot", instance_, taken);
+    ASSERT_TRUE(log) << log.error().message();
+    ASSERT_TRUE((*log)->append(bytes));
+  }
+  static std::string bytes_of(std::string id) {
+    SandboxRow row;
+    row.id = std::move(id);
+    return to_bytes({PutSandbox{std::move(row)}});
+  }
+
+  std::string instance_;
+};
+
+TEST_F(LeftLogTest, GoesIntoTheTables) {
+  leave(0, bytes_of("sbx1"));
+
+  ASSERT_TRUE(open());
+
+  EXPECT_THAT(load().live, SizeIs(1));
+  store_.reset();
+  EXPECT_FALSE(fs::exists(path_ + "-boot")) << "there is nothing left in it";
+  ASSERT_TRUE(open());
+  EXPECT_THAT(load().live, SizeIs(1));
+}
+
+TEST_F(LeftLogTest, IsNotTakenTwice) {
+  leave(0, bytes_of("sbx1"));
+  ASSERT_TRUE(open());
+  store_.reset();
+  leave(0, bytes_of("sbx2"));
+
+  ASSERT_TRUE(open());
+
+  EXPECT_THAT(load().live, SizeIs(1)) << "number one is there already";
+}
+
+TEST_F(LeftLogTest, ThatCannotBeUnderstoodIsRefusedAndLeftAsItIs) {
+  leave(0, "nonsense");
+
+  const auto opened = open();
+
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().message(), HasSubstr(path_ + "-boot"));
+  EXPECT_TRUE(fs::exists(path_ + "-boot"));
+}
+
+TEST_F(SqliteStoreTest, WhatIsLoggedNeedsNoLoop) {
+  ASSERT_TRUE(open());
+  bool done = false;
+  Transaction transaction{Durability::boot, {PutSandbox{{.id = "sbx1"}}}};
+
+  spawn(loop_.get_executor(), store_->commit(std::move(transaction)),
+        [&](Result<>) { done = true; });
+  loop_.poll_one();
+
+  EXPECT_TRUE(done) << "it waits for the writer";
+  EXPECT_THAT(load().live, SizeIs(1));
+}
+
+TEST_F(SqliteStoreTest, TheLastOfSeveralWritesOfOneRowStays) {
+  ASSERT_TRUE(open());
+  // Those in turns that wait for the disk and that do not, and those with a name and without.
+  for (int64_t i = 1; i <= 400; ++i) {
+    SandboxRow row{.id = "sbx1"};
+    row.generation = i;
+    if (i % 7 == 0) row.name = "web";
+    store_->enqueue({i % 3 == 0 ? Durability::disk : Durability::boot, {PutSandbox{row}}}, {});
+  }
+
+  EXPECT_EQ(load().live.at(0).generation, 400);
+  ASSERT_TRUE(open());
+  EXPECT_EQ(load().live.at(0).generation, 400);
+}
+
+TEST_F(SqliteStoreTest, WhatTheTablesCannotTakeYetIsNeitherLostNorPassedOver) {
+  SmallDisk disk(directory_ / "small");
+  if (!disk.mounted()) {
+    ASSERT_EQ(std::getenv("ATOLL_MUST_RUN"), nullptr) << "cannot mount a tmpfs";
+    GTEST_SKIP() << "needs the right to mount";
+  }
+  path_ = directory_ / "small" / "state.db";
+  ASSERT_TRUE(open({.least_free_bytes = 0}));
+
+  disk.fill();
+  // As fast as it goes, so that the log is ahead of the tables when those find no room.
+  Result<> refused;
+  size_t accepted = 0;
+  for (; accepted < 1000; ++accepted) {
+    refused = put("during" + std::to_string(accepted), Durability::boot, 2000);
+    if (!refused) break;
+  }
+  const auto while_full = run_task(loop_, store_->load());
+  const auto again = put("again", Durability::boot);
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::out_of_space);
+  ASSERT_FALSE(while_full) << "it would not tell of what was acknowledged";
+  EXPECT_EQ(while_full.error().code(), Code::out_of_space);
+  EXPECT_EQ(again.error().code(), Code::out_of_space);
+  store_.reset();
+  disk.free_space();
+  ASSERT_TRUE(open({.least_free_bytes = 0}));
+  EXPECT_THAT(load().live, SizeIs(accepted));
+  EXPECT_TRUE(put("after", Durability::boot));
   store_.reset();
 }
 

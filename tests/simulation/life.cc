@@ -61,7 +61,7 @@ Outcome Life::live() {
 }
 
 void Life::start() {
-  loop_ = std::make_unique<asio::io_context>();
+  loop_ = std::make_unique<asio::io_context>(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE);
   store_ = std::make_unique<DiskStore>(loop_->get_executor(), disk_, schedule_, dice_, mutant_);
   EngineOptions options;
   options.boot_id = "boot-1";

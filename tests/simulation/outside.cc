@@ -1,11 +1,14 @@
 #include "tests/simulation/outside.h"
 
+#include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <ctime>
 
 #include "tests/simulation/dice.h"
@@ -46,7 +49,10 @@ using atl::simulation::outside::state;
 
 extern "C" ssize_t getrandom(void* buffer, size_t size, unsigned int) {
   auto* const bytes = static_cast<unsigned char*>(buffer);
-  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<unsigned char>(state().dice.next());
+  for (size_t done = 0; done < size; done += sizeof(uint64_t)) {
+    const uint64_t thrown = state().dice.next();
+    std::memcpy(bytes + done, &thrown, std::min(size - done, sizeof thrown));
+  }
   return static_cast<ssize_t>(size);
 }
 
@@ -64,3 +70,6 @@ extern "C" int timerfd_create(int, int) noexcept {
   errno = ENOSYS;
   return -1;
 }
+
+// Nothing of the kernel is waited for, so there is nothing to ask it.
+extern "C" int epoll_wait(int, epoll_event*, int, int) { return 0; }
