@@ -232,7 +232,7 @@ struct DriverView {
   Millis circuit_opens_for{0};  // while it is open
   std::optional<double> measured_start_ms;
   int measured_starts = 0;               // how many creates that is of
-  std::optional<double> price_per_hour;  // absent = not known
+  std::optional<double> price_per_hour;  // of one without limits; absent = not known
   int64_t weight = 1;
 };
 

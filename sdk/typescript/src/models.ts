@@ -475,7 +475,10 @@ export interface Driver {
   measured_start_ms?: number;
   /** How many creates that is of, 16 at most. */
   measured_starts?: number;
-  /** US dollars; 0 on this host; absent when it is not known. */
+  /**
+   * Of a sandbox that names no limits, in US dollars, as it is configured or as the driver
+   * declares; otherwise 0 on this host; absent when it is not known.
+   */
   price_per_hour?: number;
   /** For the strategy `weighted`. */
   weight?: number;
@@ -920,7 +923,7 @@ export interface PlannedDriver {
   start_ms?: number;
   /** By this daemon, lately; otherwise the driver declares it. */
   start_measured?: boolean;
-  /** US dollars; absent when it is not known. */
+  /** Of what is asked, in US dollars; absent when it is not known. */
   price_per_hour?: number;
   weight?: number;
 }

@@ -277,7 +277,8 @@ class Driver(_DriverRequired, total=False):
     measured_start_ms: float
     # How many creates that is of, 16 at most.
     measured_starts: int
-    # US dollars; 0 on this host; absent when it is not known.
+    # Of a sandbox that names no limits, in US dollars, as it is configured or as the driver declares; otherwise 0
+    # on this host; absent when it is not known.
     price_per_hour: float
     # For the strategy `weighted`.
     weight: int
@@ -761,7 +762,7 @@ class PlannedDriver(_PlannedDriverRequired, total=False):
     start_ms: float
     # By this daemon, lately; otherwise the driver declares it.
     start_measured: bool
-    # US dollars; absent when it is not known.
+    # Of what is asked, in US dollars; absent when it is not known.
     price_per_hour: float
     weight: int
 
