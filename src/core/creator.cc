@@ -70,7 +70,7 @@ SandboxSpec to_spec(const SandboxRecord& record) {
   spec.id = record.id;
   spec.resources = record.resources;
   if (record.env) spec.env = *record.env;
-  spec.expires_at = record.last_moment();
+  spec.expires_at = record.drivers_moment();
   spec.is_run = record.lifecycle == Lifecycle::ephemeral;
   spec.image = record.asked.image;
   spec.runtime = record.asked.runtime;
@@ -275,7 +275,7 @@ Task<RecordPtr> Creator::create_for_pool(CreateRequest request, Parking parking)
   record->ttl = parking.ttl;
   record->idle.reset();
   place(*record, *planned.route.front());
-  planned.spec.expires_at = record->last_moment();
+  planned.spec.expires_at = record->drivers_moment();
   auto created = co_await make(std::move(planned));
   record->creation->end(created);
   if (!created) co_return std::move(created).error();
@@ -402,7 +402,7 @@ Task<> Creator::make(Plan plan) {
 
 Task<> Creator::take_over(Plan& plan) {
   const auto record = plan.record;
-  const Micros at = record->last_moment();
+  const Micros at = record->drivers_moment();
   auto renewed = co_await plan.parked->renew(at);
   if (renewed && plan.parked->is_running()) {
     // That was done before it was parked.
@@ -423,7 +423,7 @@ Task<> Creator::take_over(Plan& plan) {
   std::erase_if(plan.route, [](const DriverSlot* slot) { return !slot->capabilities; });
   if (plan.route.empty()) co_return std::move(destroyed).error().with(record->driver);
   place(*record, *plan.route.front());
-  plan.spec.expires_at = record->last_moment();
+  plan.spec.expires_at = record->drivers_moment();
   co_return Result<>();
 }
 
@@ -534,7 +534,8 @@ Task<> Creator::start_up(Plan& plan) {
   const auto record = plan.record;
   if (!plan.startup) co_return Result<>();
   const auto handle = record->handle;
-  co_return co_await atl::start_up(handle->guest(), plan.startup, startup_facts(parts_, *record),
+  co_return co_await atl::start_up(handle->guest(), plan.startup,
+                                   startup_facts(parts_, *record, plan.snapshot.get()),
                                    parts_.clock, plan.timer);
 }
 
@@ -568,14 +569,14 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
     if (auto on = parts_.failover.go_on(slot, made.error()); !on) {
       co_return std::move(on).error().with(slot.name());
     }
-    plan.timer.fail("create", slot.name() + ": " + made.error().message());
+    plan.timer.tell("create", slot.name() + ": " + made.error().message());
     telemetry::log_warn("driver could not create, the next one tries",
                         {{"sandbox", record->id},
                          {"driver", slot.driver->name()},
                          {"why", made.error().message()}});
     // The store must know where to look for it before it can be there.
     place(*record, *plan.route[i]);
-    plan.spec.expires_at = record->last_moment();
+    plan.spec.expires_at = record->drivers_moment();
     CO_TRY_OK(co_await parts_.journal.note(record));
   }
 }
@@ -606,7 +607,7 @@ Task<> Creator::commit(Plan& plan, Intent intent) {
 void Creator::give_up(Plan& plan, Intent intent, const Error& why) {
   const auto record = plan.record;
   record->failure = why.message();
-  plan.timer.fail(why.stage().empty() ? "create" : why.stage(), why.message());
+  plan.timer.tell(why.stage().empty() ? "create" : why.stage(), why.message());
   record->stages = record->asked.course.stages = plan.timer.stages();
   if (record->state != State::failed) parts_.sandboxes.move_to(*record, State::failed);
   record->ended_at = parts_.clock.wall();

@@ -30,6 +30,15 @@ void Shape::add(const policy::Startup& startup) {
     add("requires");
     add(one.text);
   }
+  const std::pair<std::string_view, const std::optional<std::vector<policy::SetupStep>>*> hooks[] =
+      {{"after_start", &startup.after_start}, {"before_stop", &startup.before_stop}};
+  for (const auto& [moment, steps] : hooks) {
+    for (const auto& hook : steps->value_or(std::vector<policy::SetupStep>())) {
+      add(moment);
+      add(hook.command);
+      add(std::to_string(hook.timeout_ms));
+    }
+  }
   if (!startup.readiness) return;
   add("readiness");
   add(startup.readiness->command);

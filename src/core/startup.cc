@@ -4,6 +4,7 @@
 
 #include "base/event.h"
 #include "base/text.h"
+#include "core/hooks.h"
 #include "core/preparation.h"
 
 namespace atl {
@@ -104,9 +105,10 @@ Task<> wait_until_ready(Guest& guest, policy::Readiness readiness, StartupFacts 
 
 }  // namespace
 
-StartupFacts startup_facts(Parts& parts, const SandboxRecord& record) {
+StartupFacts startup_facts(Parts& parts, const SandboxRecord& record, const SnapshotView* from) {
   StartupFacts facts{.defaults = record.asked.defaults(),
-                     .is_restored = !record.asked.snapshot.empty()};
+                     .is_restored = !record.asked.snapshot.empty(),
+                     .goes_on = from != nullptr && from->kind == SnapshotKind::memory};
   const auto* slot = parts.drivers.find(record.driver);
   const bool is_cut_off = record.asked.network == Network::none;
   if (is_cut_off && slot != nullptr && slot->capabilities)
@@ -128,6 +130,15 @@ Task<> start_up(Guest& guest, std::shared_ptr<const policy::Startup> startup, St
       if (!found) co_return std::move(found).error().at_stage("requires");
     }
     timer.mark("requires");
+  }
+  if (has_hooks(startup->after_start) && !facts.goes_on) {
+    auto said = co_await run_hooks(guest, *startup->after_start, facts.defaults);
+    if (!said) co_return std::move(said).error().with("after_start").at_stage("after_start");
+    if (said->empty()) {
+      timer.mark("after_start");
+    } else {
+      timer.tell("after_start", *std::move(said));
+    }
   }
   if (startup->readiness) {
     auto ready = co_await wait_until_ready(guest, *startup->readiness, facts, clock);

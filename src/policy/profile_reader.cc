@@ -67,19 +67,19 @@ struct WrittenProfile {
   std::optional<json::Value> setup;
   std::optional<json::Value> requires_;
   std::optional<json::Value> readiness;
+  std::optional<json::Value> hooks;
   std::optional<json::Value> pool;
   std::optional<std::vector<std::string>> mount_roots;
   std::optional<bool> allow_docker_socket;
 
   std::optional<json::Value> dependencies;
-  std::optional<json::Value> hooks;
 };
 BOOST_DESCRIBE_STRUCT(WrittenProfile, (),
                       (name, version, inherits, description, min_isolation, isolation_level,
                        placement, persistence, scope, workspace, network, ttl, on_expire, idle,
                        on_idle, keep, on_failure, resources, image, template_, user, home, workdir,
                        env, labels, drivers, fallback, strategy, timeout, setup, requires_,
-                       readiness, pool, mount_roots, allow_docker_socket, dependencies, hooks))
+                       readiness, hooks, pool, mount_roots, allow_docker_socket, dependencies))
 
 Error not_available(std::string_view field) {
   return Error(Code::unsupported, "`" + std::string(field) + "` is not available in this version")
@@ -173,11 +173,7 @@ Result<> check_roots(const std::optional<std::vector<std::string>>& roots) {
 
 // What the words mean to which this version has no deed.
 Result<> refuse_unavailable(const WrittenProfile& written) {
-  const std::pair<std::string_view, const std::optional<json::Value>*> fields[] = {
-      {"dependencies", &written.dependencies}, {"hooks", &written.hooks}};
-  for (const auto& [name, value] : fields) {
-    if (*value) return not_available(name);
-  }
+  if (written.dependencies) return not_available("dependencies");
   return {};
 }
 
@@ -278,7 +274,8 @@ Result<Profile> to_profile(WrittenProfile written) {
   TRY_OK(check_roots(written.mount_roots));
   profile.mount_roots = std::move(written.mount_roots);
   profile.allow_docker_socket = written.allow_docker_socket;
-  TRY(profile.startup, read_startup(written.setup, written.requires_, written.readiness));
+  TRY(profile.startup,
+      read_startup(written.setup, written.requires_, written.readiness, written.hooks));
   if (written.pool) {
     TRY(profile.pool, read_pool(*written.pool));
   }

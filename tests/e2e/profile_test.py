@@ -220,6 +220,74 @@ class Starting(World):
         self.assertEqual(self.told("ps"), [])
 
 
+HOOKS = """
+profiles:
+  hooked:
+    min_isolation: container
+    workdir: /workspace
+    setup: [echo 0 > starts]
+    hooks:
+      after_start: ['n=$(($(cat starts) + 1)); echo $n > starts; echo start $n']
+      before_stop: echo stop $(cat starts)
+    readiness: grep -q 1 starts
+  unready: {hooks: {after_start: ['true', 'echo no database >&2; exit 1']}}
+  sulky: {hooks: {before_stop: {run: sleep 597.3, timeout: 300ms}}}
+"""
+
+
+class Hooked(World):
+    """What a profile has run whenever a sandbox has started, and before it stops."""
+
+    def setUp(self):
+        super().setUp()
+        (self.own / "hooks.yaml").write_text(HOOKS)
+        self.daemon = Daemon(arguments=["--profiles", str(self.own)]).start()
+        self.addCleanup(self.daemon.end)
+        self.state = self.daemon.state
+
+    def said(self, box, moment):
+        record = json.loads(self.atoll("inspect", "--start", "--json", box).stdout)
+        return [stage.get("log") for stage in record["stages"] if stage["name"] == moment]
+
+    def test_every_start_and_every_stop_has_them(self):
+        box = self.told("create", "--profile", "hooked")["id"]
+        self.assertEqual(self.said(box, "after_start"), ["start 1"])
+        self.atoll("stop", box)
+        self.assertEqual(self.said(box, "before_stop"), ["stop 1"])
+        self.atoll("start", box)
+        self.assertEqual(self.said(box, "after_start"), ["start 2"])
+        self.atoll("rm", box)
+        self.assertEqual(self.said(box, "before_stop"), ["stop 2"])
+
+    def test_one_whose_time_is_up_is_asked_first(self):
+        box = self.told("create", "--profile", "hooked", "--ttl", "1s")["id"]
+        wait_until(lambda: not self.told("ps"), "its time is up")
+        self.assertEqual(self.said(box, "before_stop"), ["stop 1"])
+
+    def test_a_run_has_both(self):
+        done = json.loads(self.atoll("run", "--json", "--profile", "hooked", "--", "cat", "starts").stdout)
+        self.assertEqual(done["stdout"], "1\n")
+        said = {stage["name"]: stage.get("log") for stage in done["stages"]}
+        self.assertEqual((said["after_start"], said["before_stop"]), ("start 1", "stop 1"))
+
+    def test_a_start_that_fails_leaves_no_sandbox(self):
+        said = self.atoll("create", "--profile", "unready", code=125).stderr
+        self.assertIn("after_start: hook 2: sh: no database", said)
+        self.assertEqual(self.told("ps"), [])
+
+    def test_no_hook_keeps_a_sandbox_from_ending(self):
+        box = self.told("create", "--profile", "sulky")["id"]
+        self.atoll("rm", box)
+        self.assertEqual(self.told("ps"), [])
+        self.assertIn("it did not end within 300 ms", self.said(box, "before_stop")[0])
+        self.assertEqual([pid for pid in all_pids() if command_of(pid) == ["sleep", "597.3"]], [])
+
+    def test_they_are_shown(self):
+        shown = self.told("profile", "show", "hooked")
+        self.assertEqual(shown["settings"]["hooks"]["before_stop"], [{"run": "echo stop $(cat starts)", "timeout_ms": 30000}])
+        self.assertRegex(self.atoll("profile", "explain", "hooked").stdout, r"hooks\.after_start .*hooked@1")
+
+
 class Written(World):
     """Profiles that people write, and what is wrong with them."""
 
@@ -227,7 +295,7 @@ class Written(World):
         (self.own / "bad.yaml").write_text("profiles:\n  a: {tll: 1m}\n  b:\n    hooks: {start: x}\n  c: {inherits: ghost}\n")
         done = self.atoll("profile", "check", self.own, code=1)
         self.assertIn("bad.yaml:2: profiles.a.tll: unknown field (did you mean ttl?)", done.stdout)
-        self.assertIn("bad.yaml:4: profile b: hooks: `hooks` is not available in this version", done.stdout)
+        self.assertIn("bad.yaml:4: profile b: hooks: expected after_start or before_stop", done.stdout)
         self.assertIn("no profile is called ghost", done.stdout)
         self.assertEqual(len(self.told("profile", "check", self.own, code=1)["problems"]), 3)
         # And none of the others is used.
@@ -339,7 +407,7 @@ class WithDaemon(World):
         done = subprocess.run([ATOLL, "serve", "--listen", "none", "--profiles", str(self.own), "--state", str(self.base / "other")],
                               capture_output=True, text=True, timeout=60, env=self.environment())
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("`hooks` is not available in this version", done.stderr)
+        self.assertIn("hooks: expected after_start or before_stop", done.stderr)
         self.assertFalse((self.base / "other").exists())
 
 

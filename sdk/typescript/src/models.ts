@@ -1058,6 +1058,12 @@ export interface Profile {
   from: Record<string, string>;
 }
 
+export interface ProfileCommand {
+  /** For `sh -c`. */
+  run: string;
+  timeout_ms: number;
+}
+
 export interface ProfileSettings {
   min_isolation?: Isolation;
   placement?: Placement;
@@ -1088,9 +1094,14 @@ export interface ProfileSettings {
   home?: string;
   workdir?: string;
   /** Commands for `sh -c` that are run before anybody gets the sandbox. */
-  setup?: ProfileSettingsSetupItem[];
+  setup?: ProfileCommand[];
   /** Programs that must be in the sandbox, such as `git` or `python>=3.11`. */
   requires?: string[];
+  /**
+   * Commands for `sh -c` that are run in the sandbox whenever it has started, and before it is
+   * stopped or removed.
+   */
+  hooks?: ProfileSettingsHooks;
   /** Asked until it says yes, a command or a port. */
   readiness?: ProfileSettingsReadiness;
   /** How many sandboxes are kept ready; see `CreatePool`. */
@@ -1105,9 +1116,13 @@ export interface ProfileSettings {
   strategy?: Strategy;
 }
 
-export interface ProfileSettingsSetupItem {
-  run: string;
-  timeout_ms: number;
+/**
+ * Commands for `sh -c` that are run in the sandbox whenever it has started, and before it is
+ * stopped or removed.
+ */
+export interface ProfileSettingsHooks {
+  after_start?: ProfileCommand[];
+  before_stop?: ProfileCommand[];
 }
 
 /** Asked until it says yes, a command or a port. */
@@ -1371,7 +1386,9 @@ export interface Snapshot {
 export interface Stage {
   name: string;
   ms: number;
-  /** Why it failed. Absent when it did not. */
+  /**
+   * Why it failed, or what hooks of its profile said last. Absent when there is nothing to tell.
+   */
   log?: string;
 }
 

@@ -60,6 +60,12 @@ void append_startup(ObjectWriter& object, const policy::Startup& startup) {
     for (const auto& requirement : *startup.requires_) texts.push_back(requirement.text);
     object.member("requires", texts);
   }
+  if (startup.after_start || startup.before_stop) {
+    ObjectWriter hooks(object.key("hooks"));
+    if (startup.after_start) hooks.key("after_start") += encode_steps(*startup.after_start);
+    if (startup.before_stop) hooks.key("before_stop") += encode_steps(*startup.before_stop);
+    hooks.close();
+  }
   if (!startup.readiness) return;
   ObjectWriter readiness(object.key("readiness"));
   if (startup.readiness->port) {

@@ -897,6 +897,12 @@ class Profile(_ProfileRequired):
     """Some of its fields have names that Python keeps for itself."""
 
 
+class ProfileCommand(TypedDict):
+    # For `sh -c`.
+    run: str
+    timeout_ms: int
+
+
 class _ProfileSettingsRequired(TypedDict):
     resources: Resources
 
@@ -930,9 +936,11 @@ class ProfileSettings(_ProfileSettingsRequired, total=False):
     home: str
     workdir: str
     # Commands for `sh -c` that are run before anybody gets the sandbox.
-    setup: List[ProfileSettingsSetupItem]
+    setup: List[ProfileCommand]
     # Programs that must be in the sandbox, such as `git` or `python>=3.11`.
     requires: List[str]
+    # Commands for `sh -c` that are run in the sandbox whenever it has started, and before it is stopped or removed.
+    hooks: ProfileSettingsHooks
     # Asked until it says yes, a command or a port.
     readiness: ProfileSettingsReadiness
     # How many sandboxes are kept ready; see `CreatePool`.
@@ -947,9 +955,11 @@ class ProfileSettings(_ProfileSettingsRequired, total=False):
     strategy: Strategy
 
 
-class ProfileSettingsSetupItem(TypedDict):
-    run: str
-    timeout_ms: int
+class ProfileSettingsHooks(TypedDict, total=False):
+    """Commands for `sh -c` that are run in the sandbox whenever it has started, and before it is stopped or removed."""
+
+    after_start: List[ProfileCommand]
+    before_stop: List[ProfileCommand]
 
 
 class ProfileSettingsReadiness(TypedDict, total=False):
@@ -1226,7 +1236,7 @@ class _StageRequired(TypedDict):
 
 
 class Stage(_StageRequired, total=False):
-    # Why it failed. Absent when it did not.
+    # Why it failed, or what hooks of its profile said last. Absent when there is nothing to tell.
     log: str
 
 
