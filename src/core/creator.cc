@@ -296,6 +296,7 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
   }
   TRY(auto route, std::move(found));
   timer.mark("route");
+  Layering layering = choose_layer(parts_, caller.tenant, request, *route.front());
   const bool may_take = !is_parking && !parts_.shelf.is_empty();
   const std::string shape = may_take ? shape_of(request) : "";
 
@@ -321,6 +322,7 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
   spec.template_id = std::move(request.template_id);
   spec.pull = request.pull;
   spec.snapshot = request.snapshot;
+  if (layering.from) spec.snapshot = layering.from->id;
   spec.warm = std::move(request.warm);
   // One that waited keeps the id that it was seen under, and so takes nothing from a pool.
   const bool has_id = !entry.id.empty();
@@ -342,6 +344,7 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
   Plan planned{record,     std::move(spec),  std::move(route),        std::nullopt,
                was_parked, std::move(timer), std::move(request.files)};
   planned.startup = std::move(request.startup);
+  planned.layering = std::move(layering);
   planned.pool = std::move(taken.pool);
   planned.parked = std::move(taken.handle);
   return planned;
@@ -534,9 +537,18 @@ Task<> Creator::start_up(Plan& plan) {
   const auto record = plan.record;
   if (!plan.startup) co_return Result<>();
   const auto handle = record->handle;
-  co_return co_await atl::start_up(handle->guest(), plan.startup,
-                                   startup_facts(parts_, *record, plan.snapshot.get()),
-                                   parts_.clock, plan.timer);
+  StartupFacts facts = startup_facts(parts_, *record, plan.snapshot.get());
+  const Layering& layering = plan.layering;
+  facts.why_no_layer = layering.why_not;
+  if (layering.from) {
+    facts.has = layering.kind;
+    plan.timer.tell("layer", "from layer " + layering.from->id);
+  } else if (!layering.key.empty()) {
+    facts.keeps = layering.kind;
+    facts.keep = [this, record, key = layering.key] { return keep_layer(parts_, record, key); };
+  }
+  co_return co_await atl::start_up(handle->guest(), plan.startup, std::move(facts), parts_.clock,
+                                   plan.timer);
 }
 
 Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
@@ -547,8 +559,12 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
       co_return Error(Code::cancelled, "nobody wants it any more");
     DriverSlot& slot = *plan.route[i];
     const bool is_last = i + 1 == plan.route.size();
+    if (!plan.layering.driver.empty() && plan.layering.driver != slot.name()) {
+      if (plan.layering.from) plan.spec.snapshot.clear();
+      plan.layering = {.why_not = "another driver was to make it"};
+    }
     SandboxSpec spec;
-    if (is_last) {
+    if (is_last && !plan.layering.from) {
       spec = std::move(plan.spec);
     } else {
       CO_TRY(spec, copy(plan.spec));
@@ -562,6 +578,14 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
     spec.give_up = record->give_up;
     auto made = co_await parts_.failover.create(slot, std::move(spec));
     if (made) co_return std::shared_ptr<Sandbox>(*std::move(made));
+    if (plan.layering.from && made.error().code() == Code::not_found) {
+      // Somebody has removed it there.
+      const auto judged = co_await parts_.snapshots.judge(slot);
+      static_cast<void>(judged);  // the sweeper judges again
+      plan.layering.from = nullptr;
+      plan.spec.snapshot.clear();
+      continue;
+    }
     // Whoever has stopped answering or working since the route was made is passed over.
     do ++i;
     while (i < plan.route.size() && (!plan.route[i]->capabilities || why_not_now(*plan.route[i])));

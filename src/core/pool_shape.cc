@@ -21,6 +21,17 @@ class Shape final {
 };
 
 void Shape::add(const policy::Startup& startup) {
+  if (startup.dependencies) {
+    const policy::Dependencies& needs = *startup.dependencies;
+    const std::pair<std::string_view, const std::vector<std::string>*> lists[] = {
+        {"pip", &needs.pip}, {"npm", &needs.npm}, {"apt", &needs.apt}};
+    for (const auto& [installer, packages] : lists) {
+      for (const std::string& package : *packages) {
+        add(installer);
+        add(package);
+      }
+    }
+  }
   for (const auto& step : startup.setup.value_or(std::vector<policy::SetupStep>())) {
     add("setup");
     add(step.command);
@@ -57,7 +68,7 @@ bool is_servable(const CreateRequest& request) {
 
 }  // namespace
 
-std::string shape_of(const CreateRequest& request) {
+std::string shape_of(const CreateRequest& request, Sizes sizes) {
   if (!is_servable(request)) return "";
   Shape shape;
   shape.add(request.image);
@@ -67,7 +78,7 @@ std::string shape_of(const CreateRequest& request) {
   shape.add(request.engine_socket ? "socket" : "");
   shape.add(request.template_name);
   shape.add(request.template_id);
-  shape.add(json::encode(request.resources));
+  if (sizes == Sizes::counted) shape.add(json::encode(request.resources));
   for (const auto& [name, value] : request.env) {
     shape.add(name);
     shape.add(value);

@@ -5,6 +5,7 @@
 #include "base/event.h"
 #include "base/text.h"
 #include "core/hooks.h"
+#include "core/packages.h"
 #include "core/preparation.h"
 
 namespace atl {
@@ -38,6 +39,15 @@ Task<> set_up(Guest& guest, std::vector<policy::SetupStep> steps, StartupFacts f
         .exec = shell(std::move(steps[i].command), Millis(steps[i].timeout_ms), facts.defaults),
         .env_offline = {}};
     CO_TRY_OK(co_await run_setup(guest, std::move(step), facts.network));
+  }
+  co_return Result<>();
+}
+
+Task<> install(Guest& guest, policy::Dependencies dependencies, StartupFacts facts) {
+  auto commands = installers_of(dependencies, facts.defaults.user, facts.defaults.cwd);
+  for (auto& command : commands) {
+    auto done = co_await run_setup(guest, std::move(command), facts.network);
+    if (!done) co_return std::move(done).error();
   }
   co_return Result<>();
 }
@@ -118,11 +128,30 @@ StartupFacts startup_facts(Parts& parts, const SandboxRecord& record, const Snap
 
 Task<> start_up(Guest& guest, std::shared_ptr<const policy::Startup> startup, StartupFacts facts,
                 const Clock& clock, telemetry::StageTimer& timer) {
+  using policy::Layer;
   if (!startup) co_return Result<>();
-  if (startup->setup && !facts.is_restored) {
+  const bool installs = startup->dependencies && !startup->dependencies->is_empty();
+  if (installs && !facts.is_restored && facts.has < Layer::dependencies) {
+    auto done = co_await install(guest, *startup->dependencies, facts);
+    if (!done) co_return std::move(done).error().at_stage("dependencies");
+    if (facts.why_no_layer.empty()) {
+      timer.mark("dependencies");
+    } else {
+      timer.tell("dependencies", "installed each time: " + facts.why_no_layer);
+    }
+  }
+  if (facts.keeps == Layer::dependencies) {
+    CO_TRY(auto kept, co_await facts.keep());
+    timer.tell("layer", std::move(kept));
+  }
+  if (startup->setup && !facts.is_restored && facts.has < Layer::setup) {
     auto done = co_await set_up(guest, *startup->setup, facts);
     if (!done) co_return std::move(done).error().at_stage("setup");
     timer.mark("setup");
+  }
+  if (facts.keeps == Layer::setup) {
+    CO_TRY(auto kept, co_await facts.keep());
+    timer.tell("layer", std::move(kept));
   }
   if (startup->requires_) {
     for (const auto& requirement : *startup->requires_) {

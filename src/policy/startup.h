@@ -1,8 +1,9 @@
 // What a profile does to a sandbox before anybody gets it, and before it stops.
 //
-// First the steps of `setup`, one after the other; then what it `requires` must be there; then the
-// hooks `after_start`; then `readiness` is asked until it says yes. What fails is told with its
-// last words, and there is no sandbox. The hooks `before_stop` keep nothing from stopping.
+// First `dependencies` are installed; then the steps of `setup`, one after the other; then what it
+// `requires` must be there; then the hooks `after_start`; then `readiness` is asked until it says
+// yes. What fails is told with its last words, and there is no sandbox. The hooks `before_stop`
+// keep nothing from stopping.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/dependencies.h"
 #include "policy/requirement.h"
 
 namespace atl::policy {
@@ -39,6 +41,8 @@ struct Readiness {
 };
 
 struct Startup {
+  std::optional<Dependencies> dependencies;
+  std::optional<Layer> layer;  // absent = dependencies
   std::optional<std::vector<SetupStep>> setup;
   std::optional<std::vector<Requirement>> requires_;
   std::optional<std::vector<SetupStep>> after_start;  // whenever its processes begin
@@ -47,7 +51,8 @@ struct Startup {
 
   bool is_empty() const {
     const auto has = [](const auto& list) { return list && !list->empty(); };
-    return !has(setup) && !has(requires_) && !has(after_start) && !has(before_stop) && !readiness;
+    return (!dependencies || dependencies->is_empty()) && !has(setup) && !has(requires_) &&
+           !has(after_start) && !has(before_stop) && !readiness;
   }
   // How long the hooks before a stop may take, together.
   int64_t stop_ms() const {

@@ -1093,6 +1093,10 @@ export interface ProfileSettings {
   user?: string;
   home?: string;
   workdir?: string;
+  /** Packages that are installed before anybody gets the sandbox. */
+  dependencies?: ProfileSettingsDependencies;
+  /** How much of the start is kept for the next sandbox, where the driver has snapshots. */
+  layer?: "none" | "dependencies" | "setup";
   /** Commands for `sh -c` that are run before anybody gets the sandbox. */
   setup?: ProfileCommand[];
   /** Programs that must be in the sandbox, such as `git` or `python>=3.11`. */
@@ -1114,6 +1118,14 @@ export interface ProfileSettings {
   /** What may follow. Absent: any other. */
   fallback?: string[];
   strategy?: Strategy;
+}
+
+/** Packages that are installed before anybody gets the sandbox. */
+export interface ProfileSettingsDependencies {
+  pip?: string[];
+  npm?: string[];
+  /** By root, in a root file system of the sandbox's own. */
+  apt?: string[];
 }
 
 /**

@@ -54,6 +54,14 @@ std::string encode_steps(const std::vector<policy::SetupStep>& steps) {
 }
 
 void append_startup(ObjectWriter& object, const policy::Startup& startup) {
+  if (startup.dependencies) {
+    ObjectWriter needs(object.key("dependencies"));
+    needs.member("pip", startup.dependencies->pip);
+    needs.member("npm", startup.dependencies->npm);
+    needs.member("apt", startup.dependencies->apt);
+    needs.close();
+  }
+  append_if(object, "layer", startup.layer);
   if (startup.setup) object.key("setup") += encode_steps(*startup.setup);
   if (startup.requires_) {
     std::vector<std::string> texts;

@@ -935,6 +935,10 @@ class ProfileSettings(_ProfileSettingsRequired, total=False):
     user: str
     home: str
     workdir: str
+    # Packages that are installed before anybody gets the sandbox.
+    dependencies: ProfileSettingsDependencies
+    # How much of the start is kept for the next sandbox, where the driver has snapshots.
+    layer: Literal["none", "dependencies", "setup"]
     # Commands for `sh -c` that are run before anybody gets the sandbox.
     setup: List[ProfileCommand]
     # Programs that must be in the sandbox, such as `git` or `python>=3.11`.
@@ -953,6 +957,15 @@ class ProfileSettings(_ProfileSettingsRequired, total=False):
     # What may follow. Absent: any other.
     fallback: List[str]
     strategy: Strategy
+
+
+class ProfileSettingsDependencies(TypedDict, total=False):
+    """Packages that are installed before anybody gets the sandbox."""
+
+    pip: List[str]
+    npm: List[str]
+    # By root, in a root file system of the sandbox's own.
+    apt: List[str]
 
 
 class ProfileSettingsHooks(TypedDict, total=False):
