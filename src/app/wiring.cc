@@ -45,6 +45,7 @@ struct Daemon::Impl {
   EngineOptions engine_options() {
     EngineOptions options = parts.engine;
     options.pooling = Pooling::on;
+    options.layers = KeepLayers::yes;
     options.open_template = [this](CreateRequest& request, const std::string& name) {
       return api::v1::open_template(request, name, templates.get());
     };

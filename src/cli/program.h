@@ -37,7 +37,7 @@ struct ServeOptions {
   std::string otlp_url;                              // of the collector that spans go to; "" = none
   std::string otlp_headers;                          // as OTEL_EXPORTER_OTLP_HEADERS has them
   std::shared_ptr<const policy::Profiles> profiles;  // null = those that are built in
-  RoutingOptions routing;                            // the strategy and the weights
+  RoutingOptions routing;                            // the strategy, weights and prices
 };
 
 // What a sandbox changed, and the bytes of files in it.

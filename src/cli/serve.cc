@@ -42,6 +42,9 @@ constexpr Flag kFlags[] = {
      "round_robin, weighted"},
     {"driver-weight", 0, "NAME=N",
      "for weighted: a driver's part, 0 to 10000 (1); may be repeated"},
+    {"driver-price", 0, "NAME=PRICE",
+     "for cheapest: what a driver costs in US dollars an hour, such as 0.05 or "
+     "0.01+0.05/cpu+0.02/gib; may be repeated"},
     {"parked", 0, "N", "most sandboxes of a kind to make before they are asked for (64)"},
     {"default-ttl", 0, "TIME", "how long a sandbox lives whose request says nothing (1h)"},
     {"longest-ttl", 0, "TIME", "the longest that a request may ask for (7d, which is the most)"},
@@ -61,6 +64,33 @@ Result<std::chrono::seconds> ttl_from(const Args& args, std::string_view flag,
   return std::chrono::seconds(seconds);
 }
 
+struct OfDriver {
+  std::string name;
+  std::string value;
+};
+
+// NAME=VALUE, of a driver that there is; `form` says what is expected.
+Result<OfDriver> of_driver(std::string_view flag, const std::string& text, std::string_view form,
+                           const std::vector<std::string>& drivers) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos)
+    return usage_error(fmt::format("--{}: '{}' is not {}", flag, to_printable(text), form));
+  OfDriver given{text.substr(0, equals), text.substr(equals + 1)};
+  if (std::ranges::find(drivers, given.name) != drivers.end()) return given;
+  const std::string near = did_you_mean(given.name, drivers);
+  return usage_error(fmt::format("--{}: no driver is called {}{}", flag, to_printable(given.name),
+                                 near.empty() ? "" : " (did you mean " + near + "?)"));
+}
+
+Result<int64_t> to_weight(const std::string& text) {
+  int64_t weight = -1;
+  const char* const end = text.data() + text.size();
+  const auto [stop, trouble] = std::from_chars(text.data(), end, weight);
+  if (trouble == std::errc() && stop == end && weight >= 0 && weight <= kMostWeight) return weight;
+  return usage_error(fmt::format("--driver-weight: '{}' is no number from 0 to {}",
+                                 to_printable(text), kMostWeight));
+}
+
 Result<RoutingOptions> routing_from(const Args& args, const std::vector<std::string>& drivers) {
   RoutingOptions routing;
   if (const auto text = args.find("strategy")) {
@@ -73,23 +103,17 @@ Result<RoutingOptions> routing_from(const Args& args, const std::vector<std::str
     routing.strategy = *strategy;
   }
   for (const std::string& text : args.all("driver-weight")) {
-    const size_t equals = std::min(text.find('='), text.size());
-    const std::string name = text.substr(0, equals);
-    const std::string number = equals < text.size() ? text.substr(equals + 1) : "";
-    int64_t weight = -1;
-    const char* const end = number.data() + number.size();
-    const auto [stop, trouble] = std::from_chars(number.data(), end, weight);
-    if (trouble != std::errc() || stop != end || weight < 0 || weight > kMostWeight) {
-      return usage_error(fmt::format("--driver-weight: '{}' is not NAME=N with N from 0 to {}",
-                                     to_printable(text), kMostWeight));
+    TRY(const auto given, of_driver("driver-weight", text, "NAME=N", drivers));
+    TRY(routing.weights[given.name], to_weight(given.value));
+  }
+  for (const std::string& text : args.all("driver-price")) {
+    TRY(const auto given, of_driver("driver-price", text, "NAME=PRICE", drivers));
+    const auto price = policy::parse_price(given.value);
+    if (!price) {
+      return usage_error(
+          fmt::format("--driver-price: {} ({})", price.error().message(), price.error().hint()));
     }
-    if (std::ranges::find(drivers, name) == drivers.end()) {
-      const std::string near = did_you_mean(name, drivers);
-      return usage_error(fmt::format("--driver-weight: no driver is called {}{}",
-                                     to_printable(name),
-                                     near.empty() ? "" : " (did you mean " + near + "?)"));
-    }
-    routing.weights[name] = weight;
+    routing.prices[given.name] = *price;
   }
   return routing;
 }

@@ -549,6 +549,15 @@ constexpr Key kKeys[] = {
      .project = Project::may_not,
      .usual = "1 each",
      .help = "for the strategy `weighted`: `NAME: weight`, from 0 to 10000"},
+    {.section = "serve",
+     .name = "driver_prices",
+     .type = Type::variables,
+     .flag = "driver-price",
+     .use = Use::serve,
+     .project = Project::may_not,
+     .usual = "what the driver declares, and 0 on this host",
+     .help = "for the strategy `cheapest`, in US dollars an hour: `NAME: 0.05`, or "
+             "`NAME: 0.01+0.05/cpu+0.02/gib` for a sandbox, each processor and each GiB of memory"},
 
     {.section = "docker",
      .name = "socket",

@@ -2,6 +2,7 @@
 
 #include "core/creator.h"
 #include "core/healing.h"
+#include "core/hooks.h"
 #include "core/lifetime.h"
 #include "core/request_check.h"
 #include "json/describe.h"
@@ -34,14 +35,15 @@ policy::Amounts growth_of(const policy::Amounts& from, const policy::Amounts& to
 class Lifetime final {
  public:
   explicit Lifetime(const SandboxRecord& record)
-      : times_(record.ttl, record.expires_at, record.expires_boot, record.asked.course.keep_s) {}
+      : times_(record.ttl, record.expires_at, record.expires_boot, record.asked.course.keep_s,
+               record.asked.course.grace_s) {}
   void put_back(SandboxRecord& record) const {
-    std::tie(record.ttl, record.expires_at, record.expires_boot, record.asked.course.keep_s) =
-        times_;
+    std::tie(record.ttl, record.expires_at, record.expires_boot, record.asked.course.keep_s,
+             record.asked.course.grace_s) = times_;
   }
 
  private:
-  std::tuple<std::chrono::seconds, std::optional<WallTime>, Micros, int64_t> times_;
+  std::tuple<std::chrono::seconds, std::optional<WallTime>, Micros, int64_t, int64_t> times_;
 };
 
 }  // namespace
@@ -143,6 +145,7 @@ Task<SandboxView> Changer::stop_now(RecordPtr record, Rest why_it_rests) {
   Result<> stopped;
   if (before == State::paused) stopped = co_await handle->resume();
   const bool is_frozen = !stopped;
+  if (stopped) stopped = co_await say_goodbye(parts_, record);
   if (stopped) stopped = co_await handle->stop();
   if (!stopped) {
     const bool runs_on = handle->is_running();
@@ -192,17 +195,24 @@ Task<SandboxView> Changer::restart(RecordPtr record, Op op) {
 
   const auto handle = record->handle;
   Result<> restarted;
-  const Micros last_moment = record->last_moment();
+  const Micros last_moment = record->drivers_moment();
   if (is_late) restarted = co_await handle->renew(last_moment);
   if (!restarted) old.put_back(*record);
   // What runs anew in a frozen sandbox would stand still from its first moment.
   if (restarted && before == State::paused) restarted = co_await handle->resume();
+  if (restarted) restarted = co_await say_goodbye(parts_, record);
   if (restarted) {
     SandboxSpec spec = to_spec(*record);
     restarted = co_await handle->recreate(std::move(spec));
   }
+  if (restarted) restarted = co_await run_after_start(parts_, record);
   if (restarted && !handle->is_running()) {
     restarted = Error(Code::unavailable, "sandbox " + record->id + " ended while it started");
+  }
+  // What its hooks could not make ready must not run.
+  if (!restarted && restarted.error().stage() == "after_start") {
+    const auto stopped = co_await handle->stop();
+    static_cast<void>(stopped);  // where that fails, too, its state says so
   }
   if (!restarted) {
     auto why = std::move(restarted).error().with("starting sandbox " + record->id);
@@ -256,7 +266,7 @@ Task<SandboxView> Changer::renew(RecordPtr record, std::optional<std::chrono::se
     co_return std::move(intent).error();
   }
   const auto handle = record->handle;
-  const Micros at = record->last_moment();
+  const Micros at = record->drivers_moment();
   auto renewed = co_await handle->renew(at);
   // Its old time may have been up before the driver heard of the new one.
   const bool should_run = record->state == State::running || record->state == State::paused;
@@ -309,7 +319,7 @@ Task<SandboxView> Changer::pause_or_resume(RecordPtr record, Op op, Rest why) {
 
   const auto handle = record->handle;
   Result<> done;
-  const Micros last_moment = record->last_moment();
+  const Micros last_moment = record->drivers_moment();
   if (is_late) done = co_await handle->renew(last_moment);
   if (!done) old.put_back(*record);
   if (done) {

@@ -59,7 +59,7 @@ class Changer final {
   Task<Remake> prepare_remake(RecordPtr record, Caller caller);
   Task<SandboxView> remake(RecordPtr record, Remake with, Intent intent, std::string doing);
   Task<> revive_now(RecordPtr record);
-  Task<> start_anew(RecordPtr record, std::shared_ptr<const policy::Startup> startup);
+  Task<> start_anew(RecordPtr record, Remake with);
   // Moves to `state` and journals it; takes the move back if that fails.
   Task<Intent> enter(RecordPtr record, State state, Op op);
   // Journals that an operation came to nothing, and gives the reason back.
@@ -82,7 +82,7 @@ class Changer final {
   Result<bool> give_time(SandboxRecord& record);
   Task<> make_children(RecordPtr parent, std::vector<SandboxSpec> specs, SnapshotKind kind);
   RecordPtr make_child(const SandboxRecord& parent);
-  Task<> attach_children(RecordPtr parent, std::vector<RecordPtr> children);
+  Task<> attach_children(RecordPtr parent, std::vector<RecordPtr> children, SnapshotKind kind);
   // Undoes a fork that failed, and gives the reason back.
   asio::awaitable<Error> drop_children(RecordPtr parent, std::vector<RecordPtr> children,
                                        Error why);

@@ -70,7 +70,7 @@ SandboxSpec to_spec(const SandboxRecord& record) {
   spec.id = record.id;
   spec.resources = record.resources;
   if (record.env) spec.env = *record.env;
-  spec.expires_at = record.last_moment();
+  spec.expires_at = record.drivers_moment();
   spec.is_run = record.lifecycle == Lifecycle::ephemeral;
   spec.image = record.asked.image;
   spec.runtime = record.asked.runtime;
@@ -275,7 +275,7 @@ Task<RecordPtr> Creator::create_for_pool(CreateRequest request, Parking parking)
   record->ttl = parking.ttl;
   record->idle.reset();
   place(*record, *planned.route.front());
-  planned.spec.expires_at = record->last_moment();
+  planned.spec.expires_at = record->drivers_moment();
   auto created = co_await make(std::move(planned));
   record->creation->end(created);
   if (!created) co_return std::move(created).error();
@@ -296,6 +296,7 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
   }
   TRY(auto route, std::move(found));
   timer.mark("route");
+  Layering layering = choose_layer(parts_, caller.tenant, request, *route.front());
   const bool may_take = !is_parking && !parts_.shelf.is_empty();
   const std::string shape = may_take ? shape_of(request) : "";
 
@@ -321,6 +322,7 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
   spec.template_id = std::move(request.template_id);
   spec.pull = request.pull;
   spec.snapshot = request.snapshot;
+  if (layering.from) spec.snapshot = layering.from->id;
   spec.warm = std::move(request.warm);
   // One that waited keeps the id that it was seen under, and so takes nothing from a pool.
   const bool has_id = !entry.id.empty();
@@ -342,6 +344,7 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
   Plan planned{record,     std::move(spec),  std::move(route),        std::nullopt,
                was_parked, std::move(timer), std::move(request.files)};
   planned.startup = std::move(request.startup);
+  planned.layering = std::move(layering);
   planned.pool = std::move(taken.pool);
   planned.parked = std::move(taken.handle);
   return planned;
@@ -402,7 +405,7 @@ Task<> Creator::make(Plan plan) {
 
 Task<> Creator::take_over(Plan& plan) {
   const auto record = plan.record;
-  const Micros at = record->last_moment();
+  const Micros at = record->drivers_moment();
   auto renewed = co_await plan.parked->renew(at);
   if (renewed && plan.parked->is_running()) {
     // That was done before it was parked.
@@ -423,7 +426,7 @@ Task<> Creator::take_over(Plan& plan) {
   std::erase_if(plan.route, [](const DriverSlot* slot) { return !slot->capabilities; });
   if (plan.route.empty()) co_return std::move(destroyed).error().with(record->driver);
   place(*record, *plan.route.front());
-  plan.spec.expires_at = record->last_moment();
+  plan.spec.expires_at = record->drivers_moment();
   co_return Result<>();
 }
 
@@ -534,8 +537,18 @@ Task<> Creator::start_up(Plan& plan) {
   const auto record = plan.record;
   if (!plan.startup) co_return Result<>();
   const auto handle = record->handle;
-  co_return co_await atl::start_up(handle->guest(), plan.startup, startup_facts(parts_, *record),
-                                   parts_.clock, plan.timer);
+  StartupFacts facts = startup_facts(parts_, *record, plan.snapshot.get());
+  const Layering& layering = plan.layering;
+  facts.why_no_layer = layering.why_not;
+  if (layering.from) {
+    facts.has = layering.kind;
+    plan.timer.tell("layer", "from layer " + layering.from->id);
+  } else if (!layering.key.empty()) {
+    facts.keeps = layering.kind;
+    facts.keep = [this, record, key = layering.key] { return keep_layer(parts_, record, key); };
+  }
+  co_return co_await atl::start_up(handle->guest(), plan.startup, std::move(facts), parts_.clock,
+                                   plan.timer);
 }
 
 Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
@@ -546,8 +559,12 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
       co_return Error(Code::cancelled, "nobody wants it any more");
     DriverSlot& slot = *plan.route[i];
     const bool is_last = i + 1 == plan.route.size();
+    if (!plan.layering.driver.empty() && plan.layering.driver != slot.name()) {
+      if (plan.layering.from) plan.spec.snapshot.clear();
+      plan.layering = {.why_not = "another driver was to make it"};
+    }
     SandboxSpec spec;
-    if (is_last) {
+    if (is_last && !plan.layering.from) {
       spec = std::move(plan.spec);
     } else {
       CO_TRY(spec, copy(plan.spec));
@@ -561,6 +578,14 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
     spec.give_up = record->give_up;
     auto made = co_await parts_.failover.create(slot, std::move(spec));
     if (made) co_return std::shared_ptr<Sandbox>(*std::move(made));
+    if (plan.layering.from && made.error().code() == Code::not_found) {
+      // Somebody has removed it there.
+      const auto judged = co_await parts_.snapshots.judge(slot);
+      static_cast<void>(judged);  // the sweeper judges again
+      plan.layering.from = nullptr;
+      plan.spec.snapshot.clear();
+      continue;
+    }
     // Whoever has stopped answering or working since the route was made is passed over.
     do ++i;
     while (i < plan.route.size() && (!plan.route[i]->capabilities || why_not_now(*plan.route[i])));
@@ -568,14 +593,14 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
     if (auto on = parts_.failover.go_on(slot, made.error()); !on) {
       co_return std::move(on).error().with(slot.name());
     }
-    plan.timer.fail("create", slot.name() + ": " + made.error().message());
+    plan.timer.tell("create", slot.name() + ": " + made.error().message());
     telemetry::log_warn("driver could not create, the next one tries",
                         {{"sandbox", record->id},
                          {"driver", slot.driver->name()},
                          {"why", made.error().message()}});
     // The store must know where to look for it before it can be there.
     place(*record, *plan.route[i]);
-    plan.spec.expires_at = record->last_moment();
+    plan.spec.expires_at = record->drivers_moment();
     CO_TRY_OK(co_await parts_.journal.note(record));
   }
 }
@@ -606,7 +631,7 @@ Task<> Creator::commit(Plan& plan, Intent intent) {
 void Creator::give_up(Plan& plan, Intent intent, const Error& why) {
   const auto record = plan.record;
   record->failure = why.message();
-  plan.timer.fail(why.stage().empty() ? "create" : why.stage(), why.message());
+  plan.timer.tell(why.stage().empty() ? "create" : why.stage(), why.message());
   record->stages = record->asked.course.stages = plan.timer.stages();
   if (record->state != State::failed) parts_.sandboxes.move_to(*record, State::failed);
   record->ended_at = parts_.clock.wall();

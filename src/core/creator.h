@@ -1,6 +1,7 @@
 // How sandboxes begin: checked, routed, journalled, made, committed.
 #pragma once
 
+#include "core/layers.h"
 #include "core/parts.h"
 #include "telemetry/stages.h"
 
@@ -50,6 +51,7 @@ class Creator final {
     std::shared_ptr<const policy::Startup> startup = nullptr;
     PoolPtr pool = nullptr;                     // that it could be from
     std::shared_ptr<Sandbox> parked = nullptr;  // and that it is, then
+    Layering layering = {};
   };
 
   // What was made for the same key or name before, or is being made; nullopt when there is nothing.

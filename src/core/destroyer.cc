@@ -1,5 +1,6 @@
 #include "core/destroyer.h"
 
+#include "core/hooks.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 
@@ -45,7 +46,11 @@ Task<> Destroyer::take_turn_and_end(RecordPtr record, EndReason reason) {
     }
   }
 
+  // A run that is over has been asked by itself, and one that is given up ends at once.
+  const bool may_say_goodbye =
+      record->state == State::running && record->lifecycle != Lifecycle::ephemeral;
   CO_TRY(auto intent, co_await announce(record, reason));
+  if (may_say_goodbye) CO_TRY_OK(co_await say_goodbye(parts_, record));
   auto destroyed = co_await destroy_on_driver(record);
   if (!destroyed) {
     if (!std::exchange(record->is_doomed, true)) {

@@ -7,19 +7,25 @@
 namespace atl {
 
 DriverTable::DriverTable(std::vector<EngineDriver> drivers, Asking asking,
-                         const RoutingOptions& routing, const Clock& clock) {
+                         const RoutingOptions& routing, const Clock& clock,
+                         const policy::Amounts& assumed)
+    : assumed_(assumed) {
   slots_.reserve(drivers.size());
   for (auto& given : drivers) {
     const bool is_late = asking == Asking::when_needed && given.driver->is_somebody_elses();
-    const auto weight = routing.weights.find(std::string(given.driver->name()));
-    slots_.push_back({.driver = std::move(given.driver),
-                      .summary = std::move(given.summary),
-                      .is_asked = !is_late,
-                      .has_runtimes = !is_late,
-                      .health = DriverHealth(routing.health),
-                      .circuit = CircuitBreaker(clock, routing.circuit),
-                      .start = StartEstimate(clock),
-                      .weight = weight == routing.weights.end() ? 1 : weight->second});
+    const std::string name(given.driver->name());
+    const auto weight = routing.weights.find(name);
+    const auto price = routing.prices.find(name);
+    slots_.push_back(
+        {.driver = std::move(given.driver),
+         .summary = std::move(given.summary),
+         .is_asked = !is_late,
+         .has_runtimes = !is_late,
+         .health = DriverHealth(routing.health),
+         .circuit = CircuitBreaker(clock, routing.circuit),
+         .start = StartEstimate(clock),
+         .weight = weight == routing.weights.end() ? 1 : weight->second,
+         .price = price == routing.prices.end() ? std::nullopt : std::optional(price->second)});
   }
 }
 
@@ -135,7 +141,7 @@ std::vector<DriverView> DriverTable::views() const {
     view.circuit_opens_for = std::chrono::ceil<Millis>(slot.circuit.remaining());
     view.measured_start_ms = slot.start.measured_ms();
     view.measured_starts = slot.start.samples();
-    if (view.available) view.price_per_hour = price_of(*slot.capabilities);
+    view.price_per_hour = price_of(slot, size_of({}));
     view.weight = slot.weight;
     views.push_back(std::move(view));
   }
@@ -152,7 +158,10 @@ Error DriverTable::lacking(std::string_view driver, std::string_view verb,
       .with_hint(able.empty() ? "no configured driver can" : enumerate(able) + " can");
 }
 
-std::optional<double> price_of(const Capabilities& can) {
+std::optional<double> price_of(const DriverSlot& slot, const policy::Amounts& size) {
+  if (!slot.capabilities) return std::nullopt;
+  if (slot.price) return slot.price->of(size);
+  const Capabilities& can = *slot.capabilities;
   if (can.price_per_hour) return can.price_per_hour;
   return can.placement == Placement::host ? std::optional(0.0) : std::nullopt;
 }

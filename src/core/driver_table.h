@@ -28,6 +28,7 @@ struct DriverSlot {
   CircuitBreaker circuit;
   StartEstimate start;
   int64_t weight = 1;
+  std::optional<policy::Price> price;  // as it is configured
   // For strategies that go round: when it was first on a route, and what it has got ahead.
   uint64_t last_turn = 0;
   double credit = 0;
@@ -39,7 +40,8 @@ class DriverTable final {
  public:
   // `clock` outlives it.
   explicit DriverTable(std::vector<EngineDriver> drivers, Asking asking = Asking::at_once,
-                       const RoutingOptions& routing = {}, const Clock& clock = system_clock());
+                       const RoutingOptions& routing = {}, const Clock& clock = system_clock(),
+                       const policy::Amounts& assumed = policy::Quotas().assumed);
 
   // Called when the health of a driver has changed, with what it was before.
   using OnHealth = std::function<void(const DriverSlot& slot, DriverCondition before)>;
@@ -65,6 +67,10 @@ class DriverTable final {
   const std::vector<DriverSlot>& slots() const { return slots_; }
   std::vector<std::string> names() const;
   std::vector<DriverView> views() const;
+  // What a sandbox with these limits is priced as; where there is none, what admission assumes.
+  policy::Amounts size_of(const Resources& resources) const {
+    return policy::amounts_of(resources, assumed_);
+  }
   // Counts routes that were taken.
   uint64_t next_turn() { return ++turns_; }
 
@@ -75,11 +81,14 @@ class DriverTable final {
  private:
   std::vector<DriverSlot> slots_;
   OnHealth on_health_;
+  policy::Amounts assumed_;
   uint64_t turns_ = 0;
 };
 
-// US dollars; nothing for what runs on this host and does not say otherwise; nullopt = not known.
-std::optional<double> price_of(const Capabilities& can);
+// Of a sandbox of this size, in US dollars an hour: as it is configured, else as the driver
+// declares whatever the size; nothing for what runs on this host and does not say otherwise;
+// nullopt = not known.
+std::optional<double> price_of(const DriverSlot& slot, const policy::Amounts& size);
 // How long a create takes, in milliseconds: measured lately, else declared; nullopt = not known.
 std::optional<double> start_of(const DriverSlot& slot);
 

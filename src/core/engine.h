@@ -232,7 +232,7 @@ struct DriverView {
   Millis circuit_opens_for{0};  // while it is open
   std::optional<double> measured_start_ms;
   int measured_starts = 0;               // how many creates that is of
-  std::optional<double> price_per_hour;  // absent = not known
+  std::optional<double> price_per_hour;  // of one without limits; absent = not known
   int64_t weight = 1;
 };
 
@@ -338,6 +338,8 @@ enum class Asking : uint8_t { at_once, when_needed };
 
 // Whether sandboxes are made ahead: by a daemon, whose they are, and not for a single run.
 enum class Pooling : uint8_t { off, on };
+// Whether what a start has installed is kept for the next one: by a daemon, the same.
+enum class KeepLayers : uint8_t { no, yes };
 
 struct EngineOptions {
   std::chrono::seconds default_ttl{3600};
@@ -363,6 +365,7 @@ struct EngineOptions {
   Micros run_pause = Millis(5);
   std::shared_ptr<const policy::Profiles> profiles = nullptr;  // null = those that are built in
   Pooling pooling = Pooling::off;
+  KeepLayers layers = KeepLayers::no;
   size_t most_parked = 256;  // in all pools
   // Gives the request a template's tree as its root; empty where no templates are kept.
   std::function<Result<>(CreateRequest& request, const std::string& name)> open_template = {};

@@ -3,6 +3,7 @@
 #include "base/ids.h"
 #include "core/changer.h"
 #include "core/creator.h"
+#include "core/hooks.h"
 #include "telemetry/log.h"
 
 namespace atl {
@@ -64,7 +65,7 @@ Task<std::vector<SandboxView>> Changer::fork(RecordPtr record, Caller caller, si
     auto why = std::move(forked).error().with("forking sandbox " + record->id).at_stage("create");
     co_return co_await drop_children(record, std::move(children), std::move(why));
   }
-  auto attached = co_await attach_children(record, children);
+  auto attached = co_await attach_children(record, children, kind);
   if (!attached) {
     auto why = std::move(attached).error().with("forking sandbox " + record->id);
     co_return co_await drop_children(record, std::move(children), std::move(why));
@@ -98,7 +99,8 @@ RecordPtr Changer::make_child(const SandboxRecord& parent) {
   // Sessions hold the parent, and a child is its maker's.
   child->asked.scope = std::nullopt;
   child->asked.on_last = std::nullopt;
-  child->asked.course = {.keep_s = parent.asked.course.keep_s};
+  child->asked.course = {.keep_s = parent.asked.course.keep_s,
+                         .grace_s = parent.asked.course.grace_s};
   child->driver = parent.driver;
   child->isolation = parent.isolation;
   child->placement = parent.placement;
@@ -116,7 +118,8 @@ RecordPtr Changer::make_child(const SandboxRecord& parent) {
   return child;
 }
 
-Task<> Changer::attach_children(RecordPtr parent, std::vector<RecordPtr> children) {
+Task<> Changer::attach_children(RecordPtr parent, std::vector<RecordPtr> children,
+                                SnapshotKind kind) {
   CO_TRY(DriverSlot * slot, parts_.drivers.get_ready(parent->driver));
   for (const auto& child : children) {
     CO_TRY(auto handle, co_await slot->driver->attach(child->id));
@@ -124,6 +127,8 @@ Task<> Changer::attach_children(RecordPtr parent, std::vector<RecordPtr> childre
     if (!child->handle->is_running()) {
       co_return Error(Code::unavailable, "sandbox " + child->id + " ended while it started");
     }
+    // With memory its processes have begun long ago.
+    if (kind == SnapshotKind::disk) CO_TRY_OK(co_await run_after_start(parts_, child));
     parts_.sandboxes.move_to(*child, State::running);
     // What cannot be written is undone, so nobody may write it later.
     std::vector<store::Change> end{

@@ -17,14 +17,17 @@ seconds keep_of(const SandboxRecord& record, const EngineOptions& options) {
 void set_lifetime(SandboxRecord& record, Moment from, seconds ttl, const DriverSlot& slot,
                   const EngineOptions& options) {
   seconds keep = keep_of(record, options);
+  seconds grace(record.asked.stop_s);
   if (const auto most = slot.capabilities->max_lifetime_s) {
     const auto left = std::chrono::floor<seconds>(record.created_at + seconds(*most) - from.wall);
     ttl = std::clamp(left, seconds(0), ttl);
     keep = std::clamp(left - ttl, seconds(0), keep);
+    grace = std::clamp(left - ttl - keep, seconds(0), grace);
   }
   record.expires_at = from.wall + ttl;
   record.expires_boot = from.boot + ttl;
   record.asked.course.keep_s = keep.count();
+  record.asked.course.grace_s = grace.count();
 }
 
 }  // namespace atl

@@ -1,5 +1,5 @@
-// Until when a sandbox lives: its time to live, what its driver allows, and how long it is kept
-// afterwards.
+// Until when a sandbox lives: its time to live, what its driver allows, how long it is kept
+// afterwards, and how long its hooks may take before it stops.
 #pragma once
 
 #include "core/driver_table.h"

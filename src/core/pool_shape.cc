@@ -21,6 +21,17 @@ class Shape final {
 };
 
 void Shape::add(const policy::Startup& startup) {
+  if (startup.dependencies) {
+    const policy::Dependencies& needs = *startup.dependencies;
+    const std::pair<std::string_view, const std::vector<std::string>*> lists[] = {
+        {"pip", &needs.pip}, {"npm", &needs.npm}, {"apt", &needs.apt}};
+    for (const auto& [installer, packages] : lists) {
+      for (const std::string& package : *packages) {
+        add(installer);
+        add(package);
+      }
+    }
+  }
   for (const auto& step : startup.setup.value_or(std::vector<policy::SetupStep>())) {
     add("setup");
     add(step.command);
@@ -29,6 +40,15 @@ void Shape::add(const policy::Startup& startup) {
   for (const auto& one : startup.requires_.value_or(std::vector<policy::Requirement>())) {
     add("requires");
     add(one.text);
+  }
+  const std::pair<std::string_view, const std::optional<std::vector<policy::SetupStep>>*> hooks[] =
+      {{"after_start", &startup.after_start}, {"before_stop", &startup.before_stop}};
+  for (const auto& [moment, steps] : hooks) {
+    for (const auto& hook : steps->value_or(std::vector<policy::SetupStep>())) {
+      add(moment);
+      add(hook.command);
+      add(std::to_string(hook.timeout_ms));
+    }
   }
   if (!startup.readiness) return;
   add("readiness");
@@ -48,7 +68,7 @@ bool is_servable(const CreateRequest& request) {
 
 }  // namespace
 
-std::string shape_of(const CreateRequest& request) {
+std::string shape_of(const CreateRequest& request, Sizes sizes) {
   if (!is_servable(request)) return "";
   Shape shape;
   shape.add(request.image);
@@ -58,7 +78,7 @@ std::string shape_of(const CreateRequest& request) {
   shape.add(request.engine_socket ? "socket" : "");
   shape.add(request.template_name);
   shape.add(request.template_id);
-  shape.add(json::encode(request.resources));
+  if (sizes == Sizes::counted) shape.add(json::encode(request.resources));
   for (const auto& [name, value] : request.env) {
     shape.add(name);
     shape.add(value);

@@ -13,10 +13,13 @@
 
 namespace atl {
 
+// Whether limits are part of it. They can be given to what was installed under others.
+enum class Sizes : uint8_t { counted, left_out };
+
 // "" when no sandbox that was made ahead will do: directories of the host, a snapshot, an image
 // that is to be fetched first, or files that a profile's setup is to find. The request has its
 // profile worked in. It may have secrets in it.
-std::string shape_of(const CreateRequest& request);
+std::string shape_of(const CreateRequest& request, Sizes sizes = Sizes::counted);
 
 // The same for the same shape, and tells nothing of it.
 std::string print_of(const std::string& shape);

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "base/time_words.h"
 #include "crypto/hash.h"
 
 namespace atl {
@@ -32,8 +33,7 @@ Result<> check_path(std::string_view path) {
 
 Error explain(const ExecResult& result, Millis timeout, NetworkControl network) {
   if (result.status.reason == ExitReason::timeout) {
-    return Error(Code::deadline_exceeded,
-                 "it did not end within " + std::to_string(timeout.count() / 1000) + " seconds");
+    return Error(Code::deadline_exceeded, "it did not end within " + in_words(timeout));
   }
   Error error(Code::invalid_argument, last_words(result));
   if (network == NetworkControl::none) return error;
@@ -90,14 +90,14 @@ Task<> write_files(Guest& guest, std::vector<NewFile> files) {
   co_return Result<>();
 }
 
-Task<> run_setup(Guest& guest, SetupCommand setup, NetworkControl network) {
+Task<std::string> run_setup(Guest& guest, SetupCommand setup, NetworkControl network) {
   if (network != NetworkControl::none) setup.exec.env.merge(setup.env_offline);
   const std::string program = to_printable(setup.exec.argv.front());
   const Millis timeout = setup.exec.timeout;
   auto result = co_await exec_collect(guest, std::move(setup.exec), "", kKept);
   if (!result) co_return std::move(result).error().with(program).with(setup.name);
   if (result->status.reason == ExitReason::exited && result->status.exit_code == 0)
-    co_return Result<>();
+    co_return last_words(*result);
   co_return explain(*result, timeout, network).with(program).with(setup.name);
 }
 

@@ -30,8 +30,9 @@ struct SetupCommand {
   std::map<std::string, std::string> env_offline;
 };
 
-// When the command fails the error has its last words.
-Task<> run_setup(Guest& guest, SetupCommand setup, NetworkControl network);  // awaited at once
+// What it said last; when the command fails the error has that.
+Task<std::string> run_setup(Guest& guest, SetupCommand setup,  // awaited at once
+                            NetworkControl network);
 
 // The end of what a command said, on one line and without what a terminal would obey.
 std::string last_words(const ExecResult& result);

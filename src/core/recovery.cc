@@ -189,6 +189,16 @@ Task<> Recovery::carry_on(RecordPtr record, std::optional<Op> op) {
     co_return co_await conclude(record, State::failed, IntentState::undone,
                                 "its reset was interrupted: reset it again, or destroy it");
   }
+  if ((op == Op::start || op == Op::recreate) && record->asked.start_hooks) {
+    // Nobody knows how far they have come, and what they have not made ready must not run.
+    if (handle->is_running()) {
+      CO_TRY_OK(co_await thaw(handle));
+      const auto stopped = co_await handle->stop();
+      static_cast<void>(stopped);  // only the answer may have been lost
+    }
+    const State state = handle->is_running() ? State::running : State::stopped;
+    co_return co_await conclude(record, state, IntentState::undone);
+  }
   if (op == Op::recreate && !handle->is_running()) {
     SandboxSpec spec = to_spec(*record);
     auto recreated = co_await handle->recreate(std::move(spec));
@@ -202,7 +212,7 @@ Task<> Recovery::carry_on(RecordPtr record, std::optional<Op> op) {
   }
   // Whoever wakes a sandbox after its time gives it more, too.
   if (op == Op::renew || record->on_expire() != OnEnd::kill) {
-    const Micros at = record->last_moment();
+    const Micros at = record->drivers_moment();
     auto renewed = co_await handle->renew(at);
     if (!renewed) {
       telemetry::log_warn("the new deadline is not with the driver",

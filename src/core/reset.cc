@@ -7,6 +7,7 @@
 #include "core/changer.h"
 #include "core/creator.h"
 #include "core/healing.h"
+#include "core/hooks.h"
 #include "core/profile_use.h"
 #include "core/request_check.h"
 #include "core/startup.h"
@@ -28,15 +29,6 @@ Result<> check_has_no_directories(const SandboxRecord& record) {
                                 : " has directories of the host, where a reset cannot remove "
                                   "anything"))
       .with_hint("destroy it, and create a new one");
-}
-
-// Its profile's, which may be gone since.
-Result<std::shared_ptr<const policy::Startup>> find_startup(const SandboxRecord& record,
-                                                            const policy::Profiles& profiles) {
-  if (!record.asked.startup) return nullptr;
-  auto known = profiles.get(record.asked.profile);
-  if (!known) return std::move(known).error().with("what starts the sandbox up");
-  return std::make_shared<const policy::Startup>((*known)->profile.startup);
 }
 
 }  // namespace
@@ -69,7 +61,9 @@ Task<SandboxView> Changer::reset(RecordPtr record, Caller caller,
   CO_TRY_OK(
       expect(*record, {State::running, State::paused, State::stopped, State::failed}, "be reset"));
   CO_TRY(auto with, co_await prepare_remake(record, std::move(caller)));
+  const bool has_run = record->state == State::running;
   CO_TRY(const auto intent, co_await enter(record, State::starting, Op::reset));
+  if (has_run) CO_TRY_OK(co_await say_goodbye(parts_, record));
 
   record->env = std::move(env);
   record->asked.env_names.clear();
@@ -141,7 +135,7 @@ Task<SandboxView> Changer::remake(RecordPtr record, Remake with, Intent intent, 
   Result<> begun;
   if (made) {
     record->handle = *std::move(made);
-    begun = co_await start_anew(record, std::move(with.startup));
+    begun = co_await start_anew(record, std::move(with));
   } else {
     begun = std::move(made).error().at_stage("create");
   }
@@ -164,11 +158,12 @@ Task<SandboxView> Changer::remake(RecordPtr record, Remake with, Intent intent, 
 }
 
 // What cannot be started up must not exist.
-Task<> Changer::start_anew(RecordPtr record, std::shared_ptr<const policy::Startup> startup) {
+Task<> Changer::start_anew(RecordPtr record, Remake with) {
   const auto fresh = record->handle;
   telemetry::StageTimer timer(parts_.clock);
-  auto started = co_await start_up(fresh->guest(), std::move(startup),
-                                   startup_facts(parts_, *record), parts_.clock, timer);
+  auto started =
+      co_await start_up(fresh->guest(), with.startup,
+                        startup_facts(parts_, *record, with.from.get()), parts_.clock, timer);
   if (started) co_return Result<>();
   auto destroyed = co_await fresh->destroy();
   if (destroyed) record->handle = nullptr;

@@ -77,10 +77,11 @@ RouteChoice choose_route(DriverTable& drivers, const RouteWish& wish) {
   });
   choice.route.reserve(able.size());
   for (const RouteCandidate& one : able) choice.route.push_back(one.slot);
+  const policy::Amounts size = drivers.size_of(wish.resources);
   for (size_t begin = 0; begin < able.size();) {
     size_t end = begin + 1;
     while (end < able.size() && group_of(able[end]) == group_of(able[begin])) ++end;
-    order_by(wish.strategy, std::span(choice.route).subspan(begin, end - begin));
+    order_by(wish.strategy, std::span(choice.route).subspan(begin, end - begin), size);
     if (begin == 0) choice.group = end;
     begin = end;
   }

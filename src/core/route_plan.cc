@@ -41,7 +41,8 @@ void compare(std::vector<PlanChange>& changes, const std::string& before, const 
 
 class Planner final {
  public:
-  Planner(DriverTable& drivers, RouteWish wish) : drivers_(drivers), wish_(std::move(wish)) {}
+  Planner(DriverTable& drivers, RouteWish wish)
+      : drivers_(drivers), wish_(std::move(wish)), size_(drivers.size_of(wish_.resources)) {}
 
   void judge(RoutePlan& plan) {
     if (!wish_.driver.empty()) return judge_named(plan);
@@ -80,7 +81,7 @@ class Planner final {
       // What it offers without them nobody has asked.
       if (has_all) one.isolation = isolation_of(can, wish_);
       one.placement = slot.capabilities->placement;
-      one.price_per_hour = price_of(*slot.capabilities);
+      one.price_per_hour = price_of(slot, size_);
     }
     one.health = slot.health.state();
     one.start_ms = start_of(slot);
@@ -92,7 +93,7 @@ class Planner final {
       one.verdict = plan.driver ? Verdict::fallback : Verdict::chosen;
       one.reason = slot.name() + " offers " + text(*one.isolation) + " at " + text(*one.placement) +
                    " and lacks nothing that is asked";
-      if (const auto words = in_words(wish_.strategy, slot); !words.empty()) {
+      if (const auto words = in_words(wish_.strategy, slot, size_); !words.empty()) {
         one.reason += "; " + text(wish_.strategy) + ": " + words;
       }
       if (one.health == DriverCondition::recovering) {
@@ -107,6 +108,7 @@ class Planner final {
 
   DriverTable& drivers_;
   RouteWish wish_;
+  policy::Amounts size_;
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ struct PlannedDriver {
   std::optional<DriverCondition> health;  // absent for one that is not configured
   std::optional<double> start_ms;         // measured, else declared
   std::optional<bool> start_measured;     // which of the two
-  std::optional<double> price_per_hour;   // US dollars
+  std::optional<double> price_per_hour;   // US dollars, for what is asked
   std::optional<int64_t> weight;
 };
 BOOST_DESCRIBE_STRUCT(PlannedDriver, (),

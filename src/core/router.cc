@@ -6,6 +6,7 @@
 #include "core/route_order.h"
 #include "core/strategy_order.h"
 #include "json/describe.h"
+#include "policy/startup.h"
 
 namespace atl {
 namespace {
@@ -100,6 +101,13 @@ std::optional<std::string> refusal(const DriverSlot& slot, const RouteWish& wish
   }
   if (names_other_user(wish.user) && !can.users) {
     return name + " cannot run as user " + to_printable(wish.user);
+  }
+  if (wish.installs_system) {
+    if (!can.users) return name + " cannot run as root, who installs dependencies.apt";
+    if (!wish.root && !wish.image && !can.needs_root_dir) {
+      return name + " installs dependencies.apt in a root file system of the sandbox's own only: " +
+             "name a template";
+    }
   }
   for (const HostAccess access : wish.host_directories) {
     if (!can_show(can, access, wish)) {
@@ -200,6 +208,8 @@ RouteWish to_wish(const CreateRequest& request) {
                            request.on_last == OnEnd::pause,
                  .network = request.network.value_or(Network::none),
                  .engine_socket = request.engine_socket,
+                 .installs_system = request.startup && request.startup->dependencies &&
+                                    !request.startup->dependencies->apt.empty(),
                  .names_roots = request.mount_roots.has_value()};
   if (request.workspace) wish.host_directories.push_back(request.workspace->access);
   for (const auto& mount : request.mounts) wish.host_directories.push_back(mount.access);

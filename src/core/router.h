@@ -37,7 +37,8 @@ struct RouteWish {
   bool pauses = false;     // it is to be paused when it is idle, or its time is up
   Network network = Network::none;
   bool engine_socket = false;
-  bool names_roots = false;  // a profile says where directories of the host may lie
+  bool installs_system = false;  // packages of the system, which root installs
+  bool names_roots = false;      // a profile says where directories of the host may lie
 };
 
 // Whether it takes a driver with Capabilities::users to run as `user`: neither the sandbox's own

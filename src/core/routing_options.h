@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "policy/price.h"
 #include "policy/strategy.h"
 
 namespace atl {
@@ -34,6 +35,8 @@ struct RetryOptions {
 struct RoutingOptions {
   policy::Strategy strategy = policy::Strategy::priority;  // of requests that name none
   std::map<std::string, int64_t> weights = {};             // by driver; 1 where nothing is said
+  // By driver; where nothing is said, what it declares.
+  std::map<std::string, policy::Price> prices = {};
   HealthOptions health = {};
   CircuitOptions circuit = {};
   RetryOptions retries = {};

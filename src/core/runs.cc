@@ -2,6 +2,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include "core/hooks.h"
 #include "core/operation.h"
 #include "core/request_check.h"
 #include "core/startup.h"
@@ -82,6 +83,14 @@ Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec
                                 std::move(output));
   }
   timer.mark("exec");
+  if (!stop->stopped()) {
+    auto said = co_await run_before_stop(parts_, record);
+    if (said && said->log) {
+      timer.tell(said->name, *std::move(said->log));
+    } else if (said) {
+      timer.mark(said->name);
+    }
+  }
   stop->on_stop_ = nullptr;
   record->place.leave();
   // A name is free again when the answer comes.
@@ -174,7 +183,7 @@ Error Runs::explain(const SandboxRecord& record, const RunStop& stop, Error erro
 
 Task<> Runs::set_up(RecordPtr record, SetupCommand setup) {
   const auto handle = record->handle;
-  const auto network = startup_facts(parts_, *record).network;
+  const auto network = startup_facts(parts_, *record, nullptr).network;
   auto done = co_await run_setup(handle->guest(), std::move(setup), network);
   if (!done) co_return std::move(done).error().at_stage("setup");
   co_return Result<>();

@@ -75,6 +75,11 @@ Asked to_asked(const CreateRequest& request) {
   asked.timeout_ms = request.defaults.timeout.count();
   asked.files = fingerprint(request.files);
   asked.startup = request.startup != nullptr;
+  if (request.startup) {
+    const policy::Startup& startup = *request.startup;
+    asked.start_hooks = startup.after_start && !startup.after_start->empty();
+    asked.stop_s = (startup.stop_ms() + 999) / 1'000;
+  }
   return asked;
 }
 

@@ -29,14 +29,15 @@ BOOST_DESCRIBE_STRUCT(AskedDirectory, (), (host_path, guest_path, access))
 struct Course {
   static constexpr auto kRequired = json::required();
 
-  int64_t keep_s = 0;  // zero: it ends with its time to live
+  int64_t keep_s = 0;   // zero: it ends with its time to live
+  int64_t grace_s = 0;  // how long after that its driver leaves it alone
   Rest rest = Rest::none;
   int64_t recoveries = 0;
   bool died = false;          // and has not been made anew since
   int64_t tries = 0;          // to recreate it, in a row
   std::vector<Stage> stages;  // of its beginning; of a run, only if that failed
 };
-BOOST_DESCRIBE_STRUCT(Course, (), (keep_s, rest, recoveries, died, tries, stages))
+BOOST_DESCRIBE_STRUCT(Course, (), (keep_s, grace_s, rest, recoveries, died, tries, stages))
 
 // What a create asked for, without values that may be secret: this is what the store keeps of it.
 struct Asked {
@@ -74,11 +75,13 @@ struct Asked {
   int64_t resets = 0;
   std::string user;
   std::string cwd;
-  int64_t timeout_ms = 0;  // of commands that do not say
-  std::string files;       // their fingerprint
-  bool startup = false;    // its profile had something done before anybody got it
-  std::string pool;        // that it is in, or came from; "" = none
-  std::string pool_print;  // while it is in it: of its shape (pool_shape.h)
+  int64_t timeout_ms = 0;    // of commands that do not say
+  std::string files;         // their fingerprint
+  bool startup = false;      // its profile has something done when it starts or stops
+  bool start_hooks = false;  // that has hooks for whenever it starts
+  int64_t stop_s = 0;        // how long hooks before its stop may take; 0 = it has none
+  std::string pool;          // that it is in, or came from; "" = none
+  std::string pool_print;    // while it is in it: of its shape (pool_shape.h)
   Course course;
 
   ExecDefaults defaults() const { return {user, cwd, Millis(timeout_ms)}; }
@@ -88,7 +91,8 @@ BOOST_DESCRIBE_STRUCT(Asked, (),
                        keep_s, on_failure, scope, on_last, labels, env_names, resources,
                        min_isolation, placement, workspace, mounts, root, template_, image, runtime,
                        persistence, network, engine_socket, mount_roots, snapshot, resets, user,
-                       cwd, timeout_ms, files, startup, pool, pool_print, course))
+                       cwd, timeout_ms, files, startup, start_hooks, stop_s, pool, pool_print,
+                       course))
 
 Asked to_asked(const CreateRequest& request);
 
@@ -192,10 +196,15 @@ struct SandboxRecord {
 
   OnEnd on_expire() const { return asked.on_expire.value_or(OnEnd::kill); }
   OnEnd on_idle() const { return asked.on_idle.value_or(OnEnd::kill); }
-  // When nothing of it may be left, on Clock::boot(): this is what its driver knows. Zero = never.
+  // When it is ended for good, on Clock::boot(). Zero = never.
   Micros last_moment() const {
     return expires_boot.count() == 0 ? Micros(0)
                                      : expires_boot + std::chrono::seconds(asked.course.keep_s);
+  }
+  // When nothing of it may be left: this is what its driver knows. Zero = never.
+  Micros drivers_moment() const {
+    return expires_boot.count() == 0 ? Micros(0)
+                                     : last_moment() + std::chrono::seconds(asked.course.grace_s);
   }
 
   // What the reaper has to do next, and when on Clock::boot(); nullopt while nothing runs out.

@@ -41,6 +41,7 @@ struct SnapshotView {
   std::string runtime;
   Persistence persistence = Persistence::ephemeral;
   WallTime created_at{};
+  std::string layer;  // of what it is one (core/layers.h); "" = it is somebody's
 };
 
 // What is asked of a new one.

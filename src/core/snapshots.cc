@@ -29,15 +29,16 @@ struct KeptFacts {
   std::string image;
   std::string runtime;
   Persistence persistence = Persistence::ephemeral;
+  std::string layer;
 };
 BOOST_DESCRIBE_STRUCT(KeptFacts, (),
                       (kind, isolation, bytes, left_out, labels, resources, template_, image,
-                       runtime, persistence))
+                       runtime, persistence, layer))
 
 store::SnapshotRow to_row(const SnapshotView& view) {
-  const KeptFacts facts{view.kind,    view.isolation,  view.bytes,         view.left_out,
-                        view.labels,  view.resources,  view.template_name, view.image,
-                        view.runtime, view.persistence};
+  const KeptFacts facts{view.kind,    view.isolation,   view.bytes,         view.left_out,
+                        view.labels,  view.resources,   view.template_name, view.image,
+                        view.runtime, view.persistence, view.layer};
   return {.id = view.id,
           .tenant = view.tenant,
           .owner = view.owner,
@@ -71,7 +72,8 @@ std::optional<SnapshotView> from_row(const store::SnapshotRow& row) {
                       .image = std::move(facts->image),
                       .runtime = std::move(facts->runtime),
                       .persistence = facts->persistence,
-                      .created_at = WallTime(Millis(row.created_at_ms))};
+                      .created_at = WallTime(Millis(row.created_at_ms)),
+                      .layer = std::move(facts->layer)};
 }
 
 SnapshotPtr make_record(const SandboxRecord& of, WallTime now) {
@@ -94,7 +96,8 @@ SnapshotPtr make_record(const SandboxRecord& of, WallTime now) {
 }
 
 bool is_there(const SnapshotRecord& snapshot) {
-  return !snapshot.is_fork && snapshot.view.state != SnapshotState::dropping;
+  return !snapshot.is_fork && snapshot.view.layer.empty() &&
+         snapshot.view.state != SnapshotState::dropping;
 }
 
 }  // namespace
@@ -157,6 +160,57 @@ Task<SnapshotPtr> Snapshots::begin_fork(const SandboxRecord& of) {
   auto snapshot = make_record(of, clock_.wall());
   snapshot->is_fork = true;
   co_return co_await insert(std::move(snapshot));
+}
+
+Task<SnapshotPtr> Snapshots::begin_layer(const SandboxRecord& of, std::string key) {
+  std::vector<SnapshotPtr> others;  // that stay
+  std::vector<SnapshotPtr> going;
+  for (const auto& [id, snapshot] : by_id_) {
+    const SnapshotView& view = snapshot->view;
+    if (view.layer.empty() || view.tenant != of.tenant || view.state == SnapshotState::dropping)
+      continue;
+    if (is_outdated(*snapshot)) {
+      going.push_back(snapshot);
+    } else if (view.layer == key && view.driver == of.driver) {
+      co_return SnapshotPtr();
+    } else if (view.state == SnapshotState::ready) {
+      others.push_back(snapshot);
+    }
+  }
+  std::ranges::sort(others, {}, [](const SnapshotPtr& one) {
+    return std::tuple(one->used_at, one->view.created_at, one->view.id);
+  });
+  for (size_t i = 0; i + kMostLayersPerTenant <= others.size(); ++i) going.push_back(others[i]);
+  auto layer = make_record(of, clock_.wall());
+  layer->view.layer = std::move(key);
+  layer->used_at = clock_.boot();
+  CO_TRY(auto inserted, co_await insert(std::move(layer)));
+  for (const auto& old : going) {
+    const auto dropped = co_await drop(old);
+    static_cast<void>(dropped);  // the sweeper tries again
+  }
+  co_return inserted;
+}
+
+std::shared_ptr<const SnapshotView> Snapshots::use_layer(const std::string& tenant,
+                                                         const std::string& driver,
+                                                         const std::string& key) {
+  for (const auto& [id, snapshot] : by_id_) {
+    const SnapshotView& view = snapshot->view;
+    const bool fits = view.layer == key && view.tenant == tenant && view.driver == driver &&
+                      view.state == SnapshotState::ready && !is_outdated(*snapshot);
+    if (!fits) continue;
+    ++snapshot->users;
+    snapshot->used_at = clock_.boot();
+    return {&snapshot->view, [held = snapshot](const SnapshotView*) { --held->users; }};
+  }
+  return nullptr;
+}
+
+bool Snapshots::is_outdated(const SnapshotRecord& layer) const {
+  if (layer.view.layer.empty() || layer.view.state == SnapshotState::making) return false;
+  return layer.view.state == SnapshotState::lost ||
+         layer.view.created_at + kLayerLife <= clock_.wall();
 }
 
 Task<SnapshotPtr> Snapshots::insert(SnapshotPtr snapshot) {
@@ -272,6 +326,16 @@ size_t Snapshots::count_of(std::string_view tenant) const {
 }
 
 Task<> Snapshots::drop_waiting(DriverSlot& slot) {
+  std::vector<SnapshotPtr> outdated;
+  for (const auto& [id, snapshot] : by_id_) {
+    if (is_outdated(*snapshot) && snapshot->view.driver == slot.name() &&
+        snapshot->view.state != SnapshotState::dropping)
+      outdated.push_back(snapshot);
+  }
+  for (const auto& layer : outdated) {
+    const auto dropped = co_await drop(layer);
+    static_cast<void>(dropped);  // it waits with the others then
+  }
   std::vector<SnapshotPtr> waiting;
   for (const auto& [id, snapshot] : by_id_) {
     if (snapshot->view.state == SnapshotState::dropping && !snapshot->is_busy &&

@@ -25,11 +25,16 @@ struct SnapshotRecord {
   bool is_fork = false;  // only on the way to children; nobody sees it
   bool is_busy = false;  // its driver is making or dropping it
   size_t users = 0;      // sandboxes that are being made from it
+  Micros used_at{0};     // of a layer, by this daemon
 };
 using SnapshotPtr = std::shared_ptr<SnapshotRecord>;
 
 // What whoever wants to use a lost one is told.
 Error lost(const SnapshotView& snapshot);
+
+inline constexpr size_t kMostLayersPerTenant = 16;
+// Packages of which no version is named are looked for anew after that.
+inline constexpr std::chrono::hours kLayerLife{7 * 24};
 
 class Snapshots final {
  public:
@@ -44,6 +49,13 @@ class Snapshots final {
   Task<SnapshotPtr> begin(const SandboxRecord& of, std::string owner, SnapshotAsk ask);
   // The same for what a fork needs on its way; drop() it afterwards.
   Task<SnapshotPtr> begin_fork(const SandboxRecord& of);
+  // The same for a layer; null when there is one, or somebody makes it. Those that are too old or
+  // too many go.
+  Task<SnapshotPtr> begin_layer(const SandboxRecord& of, std::string key);
+  // Null when there is none that is whole and young enough; while somebody has it it is not
+  // dropped.
+  std::shared_ptr<const SnapshotView> use_layer(const std::string& tenant,
+                                                const std::string& driver, const std::string& key);
   // It is there, and the store knows.
   Task<> finish(SnapshotPtr snapshot, SnapshotFacts facts);
   // Nobody sees it from now on, and its driver lets it go, now or when it can.
@@ -71,6 +83,7 @@ class Snapshots final {
   Task<> write(const SnapshotRecord& snapshot);
   Task<> drop_on_driver(SnapshotPtr snapshot);
   Task<> drop_waiting(DriverSlot& slot);
+  bool is_outdated(const SnapshotRecord& layer) const;
   void set_state(SnapshotRecord& snapshot, SnapshotState state);
   bool is_shown(const Caller& caller, const SnapshotRecord& snapshot) const;
 

@@ -4,6 +4,8 @@
 
 #include "base/event.h"
 #include "base/text.h"
+#include "core/hooks.h"
+#include "core/packages.h"
 #include "core/preparation.h"
 
 namespace atl {
@@ -37,6 +39,15 @@ Task<> set_up(Guest& guest, std::vector<policy::SetupStep> steps, StartupFacts f
         .exec = shell(std::move(steps[i].command), Millis(steps[i].timeout_ms), facts.defaults),
         .env_offline = {}};
     CO_TRY_OK(co_await run_setup(guest, std::move(step), facts.network));
+  }
+  co_return Result<>();
+}
+
+Task<> install(Guest& guest, policy::Dependencies dependencies, StartupFacts facts) {
+  auto commands = installers_of(dependencies, facts.defaults.user, facts.defaults.cwd);
+  for (auto& command : commands) {
+    auto done = co_await run_setup(guest, std::move(command), facts.network);
+    if (!done) co_return std::move(done).error();
   }
   co_return Result<>();
 }
@@ -104,9 +115,10 @@ Task<> wait_until_ready(Guest& guest, policy::Readiness readiness, StartupFacts 
 
 }  // namespace
 
-StartupFacts startup_facts(Parts& parts, const SandboxRecord& record) {
+StartupFacts startup_facts(Parts& parts, const SandboxRecord& record, const SnapshotView* from) {
   StartupFacts facts{.defaults = record.asked.defaults(),
-                     .is_restored = !record.asked.snapshot.empty()};
+                     .is_restored = !record.asked.snapshot.empty(),
+                     .goes_on = from != nullptr && from->kind == SnapshotKind::memory};
   const auto* slot = parts.drivers.find(record.driver);
   const bool is_cut_off = record.asked.network == Network::none;
   if (is_cut_off && slot != nullptr && slot->capabilities)
@@ -116,11 +128,30 @@ StartupFacts startup_facts(Parts& parts, const SandboxRecord& record) {
 
 Task<> start_up(Guest& guest, std::shared_ptr<const policy::Startup> startup, StartupFacts facts,
                 const Clock& clock, telemetry::StageTimer& timer) {
+  using policy::Layer;
   if (!startup) co_return Result<>();
-  if (startup->setup && !facts.is_restored) {
+  const bool installs = startup->dependencies && !startup->dependencies->is_empty();
+  if (installs && !facts.is_restored && facts.has < Layer::dependencies) {
+    auto done = co_await install(guest, *startup->dependencies, facts);
+    if (!done) co_return std::move(done).error().at_stage("dependencies");
+    if (facts.why_no_layer.empty()) {
+      timer.mark("dependencies");
+    } else {
+      timer.tell("dependencies", "installed each time: " + facts.why_no_layer);
+    }
+  }
+  if (facts.keeps == Layer::dependencies) {
+    CO_TRY(auto kept, co_await facts.keep());
+    timer.tell("layer", std::move(kept));
+  }
+  if (startup->setup && !facts.is_restored && facts.has < Layer::setup) {
     auto done = co_await set_up(guest, *startup->setup, facts);
     if (!done) co_return std::move(done).error().at_stage("setup");
     timer.mark("setup");
+  }
+  if (facts.keeps == Layer::setup) {
+    CO_TRY(auto kept, co_await facts.keep());
+    timer.tell("layer", std::move(kept));
   }
   if (startup->requires_) {
     for (const auto& requirement : *startup->requires_) {
@@ -128,6 +159,15 @@ Task<> start_up(Guest& guest, std::shared_ptr<const policy::Startup> startup, St
       if (!found) co_return std::move(found).error().at_stage("requires");
     }
     timer.mark("requires");
+  }
+  if (has_hooks(startup->after_start) && !facts.goes_on) {
+    auto said = co_await run_hooks(guest, *startup->after_start, facts.defaults);
+    if (!said) co_return std::move(said).error().with("after_start").at_stage("after_start");
+    if (said->empty()) {
+      timer.mark("after_start");
+    } else {
+      timer.tell("after_start", *std::move(said));
+    }
   }
   if (startup->readiness) {
     auto ready = co_await wait_until_ready(guest, *startup->readiness, facts, clock);

@@ -16,10 +16,6 @@ double or_last(const std::optional<double>& value) {
   return value.value_or(std::numeric_limits<double>::infinity());
 }
 
-std::optional<double> find_price(const DriverSlot& slot) {
-  return slot.capabilities ? price_of(*slot.capabilities) : std::nullopt;
-}
-
 // 0.123 → "0.12", 3.14 → "3.1", 1234 → "1234".
 std::string to_short(double value) {
   const int digits = value < 1 ? 2 : value < 100 ? 1 : 0;
@@ -29,9 +25,17 @@ std::string to_short(double value) {
   return text;
 }
 
+// Prices may be small: 0.00042, 0.05, 12.5.
+std::string to_price(double value) {
+  std::string text(32, '\0');
+  const int length = std::snprintf(text.data(), text.size(), "%.4g", value);
+  text.resize(static_cast<size_t>(std::max(0, length)));
+  return text;
+}
+
 }  // namespace
 
-void order_by(Strategy strategy, std::span<DriverSlot*> group) {
+void order_by(Strategy strategy, std::span<DriverSlot*> group, const policy::Amounts& size) {
   const auto by = [&](auto key) {
     sort_few(group, [&](const DriverSlot* one, const DriverSlot* other) {
       return key(*one) < key(*other);
@@ -43,7 +47,7 @@ void order_by(Strategy strategy, std::span<DriverSlot*> group) {
     case Strategy::fastest:
       return by([](const DriverSlot& slot) { return or_last(start_of(slot)); });
     case Strategy::cheapest:
-      return by([](const DriverSlot& slot) { return or_last(find_price(slot)); });
+      return by([&](const DriverSlot& slot) { return or_last(price_of(slot, size)); });
     case Strategy::round_robin:
       return by([](const DriverSlot& slot) { return slot.last_turn; });
     case Strategy::weighted:
@@ -68,7 +72,7 @@ void take_turn(Strategy strategy, std::span<DriverSlot* const> group, uint64_t t
   group.front()->credit = std::max(-kMostCredit, group.front()->credit - all);
 }
 
-std::string in_words(Strategy strategy, const DriverSlot& slot) {
+std::string in_words(Strategy strategy, const DriverSlot& slot, const policy::Amounts& size) {
   switch (strategy) {
     case Strategy::priority:
       return "";
@@ -79,9 +83,9 @@ std::string in_words(Strategy strategy, const DriverSlot& slot) {
              (slot.start.measured_ms() ? "measured" : "as it declares");
     }
     case Strategy::cheapest: {
-      const auto price = find_price(slot);
+      const auto price = price_of(slot, size);
       if (!price) return "its price is not known";
-      return *price == 0 ? "it costs nothing" : "it costs $" + to_short(*price) + " an hour";
+      return *price == 0 ? "it costs nothing" : "it costs $" + to_price(*price) + " an hour";
     }
     case Strategy::round_robin:
       return slot.last_turn == 0 ? "it was never first" : "its turn goes round";

@@ -18,13 +18,14 @@ void sort_few(std::span<T> things, Less less) {
   }
 }
 
-// Whoever is equal stays in the order of preference.
-void order_by(policy::Strategy strategy, std::span<DriverSlot*> group);
+// For a sandbox of this size. Whoever is equal stays in the order of preference.
+void order_by(policy::Strategy strategy, std::span<DriverSlot*> group, const policy::Amounts& size);
 
 // The first of the group is asked first this time; for strategies that go round.
 void take_turn(policy::Strategy strategy, std::span<DriverSlot* const> group, uint64_t turn);
 
 // What the driver has that decided, in words: "3.1 ms to start, measured"; "" for priority.
-std::string in_words(policy::Strategy strategy, const DriverSlot& slot);
+std::string in_words(policy::Strategy strategy, const DriverSlot& slot,
+                     const policy::Amounts& size);
 
 }  // namespace atl

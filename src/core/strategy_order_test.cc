@@ -89,6 +89,32 @@ TEST_F(StrategyTest, CheapestKnowsThatThisHostCostsNothing) {
   EXPECT_EQ(serves(Strategy::cheapest), "c");
 }
 
+TEST_F(StrategyTest, AConfiguredPriceIsThatOfTheSizeThatIsAsked) {
+  host(0).capabilities.price_per_hour = 0.001;
+  world_.options.routing.prices = {{"a", {.sandbox = 0.2}},
+                                   {"b", {.sandbox = 0.01, .cpu = 0.1, .gib = 0.02}},
+                                   {"c", {.cpu = 0.3}}};
+  world_.start();
+
+  const auto assumed = plan({.strategy = Strategy::cheapest});
+  EXPECT_EQ(assumed.driver, "b") << "one processor and 2 GiB are assumed";
+  EXPECT_DOUBLE_EQ(assumed.drivers[0].price_per_hour.value(), 0.15);
+  EXPECT_THAT(assumed.drivers[0].reason, HasSubstr("cheapest: it costs $0.15 an hour"));
+  EXPECT_DOUBLE_EQ(world_.engine().drivers()[1].price_per_hour.value(), 0.15);
+  EXPECT_DOUBLE_EQ(world_.engine().drivers()[0].price_per_hour.value(), 0.2)
+      << "the operator's word is before the driver's";
+
+  const auto large =
+      plan({.strategy = Strategy::cheapest, .resources = {.cpu = 4, .memory_mb = 1'024}});
+  EXPECT_EQ(large.driver, "a");
+  EXPECT_EQ(large.drivers[2].driver, "c");
+  EXPECT_DOUBLE_EQ(large.drivers[1].price_per_hour.value(), 0.43);
+  const auto small =
+      plan({.strategy = Strategy::cheapest, .resources = {.cpu = 0.25, .memory_mb = 4'096}});
+  EXPECT_EQ(small.driver, "c");
+  EXPECT_THAT(small.drivers[0].reason, HasSubstr("it costs $0.075 an hour"));
+}
+
 TEST_F(StrategyTest, RoundRobinTakesTurnsAndAPlanTakesNone) {
   world_.start();
   std::string order;

@@ -10,7 +10,8 @@
 //
 // Commands: true, false, exit N, echo WORDS…, cat (its stdin, or the files named), env, whoami (and
 // where), sleep (until it is killed; with a timeout its time is up at once), hang (no timeout ends
-// it), sh -c WORDS… (one of these). Anything else ends with 127.
+// it), sh -c WORDS… (one of these). What else is among `programs` ends with 0, and the rest with
+// 127.
 #pragma once
 
 #include <functional>

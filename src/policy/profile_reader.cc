@@ -17,7 +17,7 @@ constexpr size_t kLongestText = 1'024;
 constexpr size_t kMostDrivers = 32;
 constexpr size_t kMostMountRoots = 32;
 
-// As they stand in a file; the members of the second part are understood and refused.
+// As they stand in a file.
 struct WrittenResources {
   static constexpr auto kRequired = json::required();
   std::optional<double> cpus;
@@ -64,22 +64,22 @@ struct WrittenProfile {
   std::optional<std::vector<std::string>> fallback;
   std::optional<Strategy> strategy;
   std::optional<json::Value> timeout;
+  std::optional<json::Value> dependencies;
+  std::optional<Layer> layer;
   std::optional<json::Value> setup;
   std::optional<json::Value> requires_;
   std::optional<json::Value> readiness;
+  std::optional<json::Value> hooks;
   std::optional<json::Value> pool;
   std::optional<std::vector<std::string>> mount_roots;
   std::optional<bool> allow_docker_socket;
-
-  std::optional<json::Value> dependencies;
-  std::optional<json::Value> hooks;
 };
 BOOST_DESCRIBE_STRUCT(WrittenProfile, (),
                       (name, version, inherits, description, min_isolation, isolation_level,
                        placement, persistence, scope, workspace, network, ttl, on_expire, idle,
                        on_idle, keep, on_failure, resources, image, template_, user, home, workdir,
-                       env, labels, drivers, fallback, strategy, timeout, setup, requires_,
-                       readiness, pool, mount_roots, allow_docker_socket, dependencies, hooks))
+                       env, labels, drivers, fallback, strategy, timeout, dependencies, layer,
+                       setup, requires_, readiness, hooks, pool, mount_roots, allow_docker_socket))
 
 Error not_available(std::string_view field) {
   return Error(Code::unsupported, "`" + std::string(field) + "` is not available in this version")
@@ -171,16 +171,6 @@ Result<> check_roots(const std::optional<std::vector<std::string>>& roots) {
   return {};
 }
 
-// What the words mean to which this version has no deed.
-Result<> refuse_unavailable(const WrittenProfile& written) {
-  const std::pair<std::string_view, const std::optional<json::Value>*> fields[] = {
-      {"dependencies", &written.dependencies}, {"hooks", &written.hooks}};
-  for (const auto& [name, value] : fields) {
-    if (*value) return not_available(name);
-  }
-  return {};
-}
-
 Result<std::optional<OnEnd>> to_end(std::string_view field,
                                     const std::optional<std::string>& written) {
   if (!written) return std::optional<OnEnd>();
@@ -222,7 +212,6 @@ Result<> take_choices(const WrittenProfile& written, Profile& profile) {
 }
 
 Result<Profile> to_profile(WrittenProfile written) {
-  TRY_OK(refuse_unavailable(written));
   Profile profile;
   TRY_OK(check_text("description", written.description));
   profile.description = written.description.value_or("");
@@ -278,7 +267,12 @@ Result<Profile> to_profile(WrittenProfile written) {
   TRY_OK(check_roots(written.mount_roots));
   profile.mount_roots = std::move(written.mount_roots);
   profile.allow_docker_socket = written.allow_docker_socket;
-  TRY(profile.startup, read_startup(written.setup, written.requires_, written.readiness));
+  TRY(profile.startup,
+      read_startup(written.setup, written.requires_, written.readiness, written.hooks));
+  profile.startup.layer = written.layer;
+  if (written.dependencies) {
+    TRY(profile.startup.dependencies, read_dependencies(*written.dependencies));
+  }
   if (written.pool) {
     TRY(profile.pool, read_pool(*written.pool));
   }

@@ -122,8 +122,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Bad{"tll: 1m", "tll: unknown field (did you mean ttl?)"},
         Bad{"resources: {memroy: 1g}", "resources.memroy: unknown field"},
-        Bad{"hooks: {start: x}", "profile x: hooks: `hooks` is not available in this version"},
-        Bad{"dependencies: [x]", "`dependencies` is not available in this version"},
+        Bad{"hooks: {start: x}", "profile x: hooks: expected after_start or before_stop"},
+        Bad{"dependencies: [x]", "dependencies: expected lists of packages"},
         Bad{"network: {allow: [a.example]}", "`network` is not available in this version"},
         Bad{"network: open", "`network` is not available in this version"},
         Bad{"on_expire: snapshot", "`on_expire: snapshot` is not available in this version"},

@@ -69,9 +69,13 @@ class Inheriting final {
     take("drivers", mine.drivers, theirs.drivers);
     take("strategy", mine.strategy, theirs.strategy);
     take("timeout", mine.timeout_ms, theirs.timeout_ms);
+    take("dependencies", mine.startup.dependencies, theirs.startup.dependencies);
+    take("layer", mine.startup.layer, theirs.startup.layer);
     take("setup", mine.startup.setup, theirs.startup.setup);
     take("requires", mine.startup.requires_, theirs.startup.requires_);
     take("readiness", mine.startup.readiness, theirs.startup.readiness);
+    take("hooks.after_start", mine.startup.after_start, theirs.startup.after_start);
+    take("hooks.before_stop", mine.startup.before_stop, theirs.startup.before_stop);
     child_.chain.insert(child_.chain.end(), parent_.chain.begin(), parent_.chain.end());
     return {};
   }
@@ -165,9 +169,13 @@ std::map<std::string, std::string> own_fields(const Profile& profile) {
   note("fallback", profile.fallback.has_value());
   note("strategy", profile.strategy.has_value());
   note("timeout", profile.timeout_ms.has_value());
+  note("dependencies", profile.startup.dependencies.has_value());
+  note("layer", profile.startup.layer.has_value());
   note("setup", profile.startup.setup.has_value());
   note("requires", profile.startup.requires_.has_value());
   note("readiness", profile.startup.readiness.has_value());
+  note("hooks.after_start", profile.startup.after_start.has_value());
+  note("hooks.before_stop", profile.startup.before_stop.has_value());
   note("pool", profile.pool.has_value());
   return from;
 }

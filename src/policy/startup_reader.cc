@@ -28,19 +28,20 @@ Result<> check_members(std::string_view field, const json::Object& object,
   return {};
 }
 
-Result<SetupStep> to_step(const Value& value) {
-  SetupStep step;
+// `usual_ms` is how long it may take if it does not say.
+Result<SetupStep> to_step(std::string_view field, const Value& value, int64_t usual_ms) {
+  SetupStep step{.command = {}, .timeout_ms = usual_ms};
   const json::Object* object = value.if_object();
   if (object == nullptr) {
-    TRY(step.command, to_command("setup", value));
+    TRY(step.command, to_command(field, value));
     return step;
   }
-  TRY_OK(check_members("setup", *object, {"run", "timeout"}, "a command, or {run, timeout}"));
+  TRY_OK(check_members(field, *object, {"run", "timeout"}, "a command, or {run, timeout}"));
   const Value* run = object->if_contains("run");
-  if (run == nullptr) return wrong("setup", "a step without `run` does nothing");
-  TRY(step.command, to_command("setup", *run));
+  if (run == nullptr) return wrong(field, "a step without `run` does nothing");
+  TRY(step.command, to_command(field, *run));
   if (const Value* timeout = object->if_contains("timeout")) {
-    TRY(step.timeout_ms, to_ms("setup", *timeout));
+    TRY(step.timeout_ms, to_ms(field, *timeout));
   }
   return step;
 }
@@ -83,17 +84,57 @@ Result<const json::Array*> to_list(std::string_view field, const Value& value, s
   return list;
 }
 
+// A list, or one alone.
+Result<std::vector<SetupStep>> to_hooks(std::string_view moment, const Value& value) {
+  const std::string field = "hooks." + std::string(moment);
+  std::vector<SetupStep> hooks;
+  if (!value.is_array()) {
+    TRY(auto hook, to_step(field, value, kUsualHookMs));
+    hooks.push_back(std::move(hook));
+  } else {
+    TRY(const json::Array* list, to_list(field, value, kMostHooks));
+    for (const Value& one : *list) {
+      TRY(auto hook, to_step(field, one, kUsualHookMs));
+      hooks.push_back(std::move(hook));
+    }
+  }
+  int64_t sum = 0;
+  for (const SetupStep& hook : hooks) {
+    if (hook.timeout_ms <= kLongestHooksMs) sum += hook.timeout_ms;
+    if (hook.timeout_ms > kLongestHooksMs || sum > kLongestHooksMs)
+      return wrong(field, "together they may take 10 minutes at most");
+  }
+  return hooks;
+}
+
+Result<> read_hooks(const Value& value, Startup& startup) {
+  const json::Object* object = value.if_object();
+  constexpr std::string_view kExpected =
+      "after_start or before_stop: a command, {run, timeout}, or a list of them";
+  if (object == nullptr) return wrong("hooks", "expected " + std::string(kExpected));
+  TRY_OK(check_members("hooks", *object, {"after_start", "before_stop"}, kExpected));
+  if (const Value* hooks = object->if_contains("after_start")) {
+    TRY(startup.after_start, to_hooks("after_start", *hooks));
+  }
+  if (const Value* hooks = object->if_contains("before_stop")) {
+    TRY(startup.before_stop, to_hooks("before_stop", *hooks));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Startup> read_startup(const std::optional<Value>& setup,
                              const std::optional<Value>& requirements,
-                             const std::optional<Value>& readiness) {
+                             const std::optional<Value>& readiness,
+                             const std::optional<Value>& hooks) {
   Startup startup;
+  if (hooks) TRY_OK(read_hooks(*hooks, startup));
   if (setup) {
     TRY(const json::Array* steps, to_list("setup", *setup, kMostSteps));
     startup.setup.emplace();
     for (const Value& one : *steps) {
-      TRY(auto step, to_step(one));
+      TRY(auto step, to_step("setup", one, SetupStep().timeout_ms));
       startup.setup->push_back(std::move(step));
     }
   }

@@ -16,6 +16,37 @@ ReadProfiles read(const std::string& text) {
   return read_profiles({"p.yaml", "name: x\n" + text, Origin::operators, Form::profile_file});
 }
 
+TEST(StartupReader, ReadsHooksAloneAndInLists) {
+  const auto found = read(R"(
+hooks:
+  after_start: ./serve &
+  before_stop: [./flush, {run: ./save, timeout: 2m}]
+)");
+
+  ASSERT_THAT(found.problems, IsEmpty()) << found.problems[0].message();
+  const Startup& startup = found.profiles[0].profile.startup;
+  ASSERT_TRUE(startup.after_start && startup.before_stop);
+  EXPECT_EQ(startup.after_start->at(0), (SetupStep{.command = "./serve &", .timeout_ms = 30'000}));
+  EXPECT_EQ(startup.before_stop->at(1), (SetupStep{.command = "./save", .timeout_ms = 120'000}));
+  EXPECT_EQ(startup.stop_ms(), 150'000);
+  EXPECT_FALSE(startup.is_empty());
+}
+
+TEST(StartupReader, HooksAreFewAndShort) {
+  const auto problem = [](const std::string& hooks) {
+    const auto found = read("hooks: " + hooks + "\n");
+    return found.problems.empty() ? "fine" : found.problems[0].message();
+  };
+  EXPECT_THAT(problem("[x]"), HasSubstr("hooks: expected after_start or before_stop"));
+  EXPECT_THAT(problem("{after_stop: x}"), HasSubstr("hooks: expected after_start or before_stop"));
+  EXPECT_THAT(problem("{after_start: {timeout: 1s}}"), HasSubstr("without `run`"));
+  EXPECT_THAT(problem("{before_stop: [a, b, c, d, e, f, g, h, i]}"), HasSubstr("more than 8"));
+  EXPECT_THAT(problem("{before_stop: [a, {run: b, timeout: 10m}]}"),
+              HasSubstr("hooks.before_stop: together they may take 10 minutes"));
+  EXPECT_THAT(problem("{after_start: {run: b, timeout: 100000h}}"), HasSubstr("10 minutes"));
+  EXPECT_EQ(problem("{after_start: [], before_stop: []}"), "fine");
+}
+
 TEST(StartupReader, ReadsShortAndLongForms) {
   const auto found = read(R"(
 setup:

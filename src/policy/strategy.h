@@ -10,7 +10,7 @@ namespace atl::policy {
 enum class Strategy : uint8_t {
   priority,     // as they are configured, or as the profile or run mode names them
   fastest,      // by how long creating has taken lately; before that, by what the driver declares
-  cheapest,     // by price; one that declares none and is not on this host comes last
+  cheapest,     // by price; one that nobody knows the price of comes last
   round_robin,  // whoever was first longest ago
   weighted,     // in proportion to configured weights
 };

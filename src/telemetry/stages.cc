@@ -16,7 +16,7 @@ void StageTimer::mark(std::string_view name) {
   last_ = now;
 }
 
-void StageTimer::fail(std::string_view name, std::string log) {
+void StageTimer::tell(std::string_view name, std::string log) {
   const Micros now = clock_->boot();
   stages_.push_back({std::string(name), to_ms(now - last_), std::move(log)});
   scope_.add(name, last_, now);

@@ -22,7 +22,8 @@ namespace atl::telemetry {
 struct Stage {
   std::string name;
   double ms = 0;
-  std::optional<std::string> log;  // why it failed; absent when it did not
+  // Why it failed, or what was said meanwhile; absent when there is nothing to tell.
+  std::optional<std::string> log;
 };
 BOOST_DESCRIBE_STRUCT(Stage, (), (name, ms, log))
 
@@ -38,8 +39,8 @@ class StageTimer final {
   // The time since the last mark (or the start) belongs to `name`; a name that is there already
   // gets it added.
   void mark(std::string_view name);
-  // The same for a stage that failed, which stands for itself: `log` says why.
-  void fail(std::string_view name, std::string log);
+  // The same for a stage that stands for itself, because it failed or because of what was said.
+  void tell(std::string_view name, std::string log);
   // A duration that somebody else measured, such as the launcher.
   void add(std::string_view name, Micros duration);
   // Drops the time since the last mark: waiting that belongs to no stage.

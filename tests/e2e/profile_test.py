@@ -1,12 +1,17 @@
 """Profiles and plans as a person uses them: with and without a daemon, from a directory, a configuration and a found project."""
 
+import base64
+import hashlib
+import io
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import tarfile
 import tempfile
 import unittest
+import zipfile
 
 from live import ATOLL, NOTHING, Daemon, all_pids, census, wait_until
 
@@ -220,6 +225,219 @@ class Starting(World):
         self.assertEqual(self.told("ps"), [])
 
 
+NEEDS = """
+profiles:
+  needy: {min_isolation: container, dependencies: {pip: [./answer-1.0-py3-none-any.whl], npm: [./answer-1.0.0.tgz]}}
+  unmet: {min_isolation: container, dependencies: {pip: [surely-no-such-package==9]}}
+  system: {min_isolation: container, dependencies: {apt: [hello]}}
+  installing: {template: tree, min_isolation: container, dependencies: {apt: [atoll-hello]}}
+  layered: {drivers: [gvisor], fallback: [], layer: setup, setup: [date +%s%N > stamp; echo mine > ~/.rc; id -un > /tmp/gone]}
+"""
+
+
+def make_npm_package(name, source):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        for path, text in {"package.json": json.dumps({"name": name, "version": "1.0.0"}), "index.js": source}.items():
+            member = tarfile.TarInfo(f"package/{path}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return out.getvalue()
+
+
+def make_wheel(name, source):
+    info = f"{name}-1.0.dist-info"
+    members = {f"{name}.py": source, f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+               f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}
+    members[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*members, f"{info}/RECORD"])
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for path, text in members.items():
+            archive.writestr(path, text)
+    return out.getvalue()
+
+
+TOOLS = ("sh cat ls mkdir rm rmdir mv cp ln env tar find diff sed gzip xz chmod chown touch "
+         "dpkg dpkg-deb dpkg-split dpkg-query apt-get apt-config").split()
+HELPERS = ["/usr/sbin/ldconfig", "/usr/sbin/start-stop-daemon", "/usr/lib/apt/methods/file", "/usr/lib/apt/methods/store"]
+
+
+def make_debian(place):
+    """A root file system with apt and dpkg of this host, a package that waits in it, and nothing installed."""
+    tree = pathlib.Path(place)
+    for name in ("etc/apt/apt.conf.d", "etc/apt/preferences.d", "var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers",
+                 "var/lib/apt/lists/partial", "var/cache/apt/archives/partial", "var/log/apt", "opt/repo", "tmp", "usr/bin"):
+        (tree / name).mkdir(parents=True)
+    for name in ("bin", "sbin", "lib", "lib64"):
+        (tree / "usr" / name).mkdir(exist_ok=True)
+        (tree / name).symlink_to(f"usr/{name}")
+    for program in [*(shutil.which(name, path="/bin:/usr/bin") for name in TOOLS), *HELPERS]:
+        told = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+        for source in [program, *(word for word in told.split() if word.startswith("/"))]:
+            target = tree / source[1:]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.exists():
+                shutil.copyfile(source, target)
+                target.chmod(0o755)
+    shutil.copytree("/usr/share/dpkg", tree / "usr/share/dpkg")
+    (tree / "var/lib/dpkg/status").touch()
+    (tree / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::/home/user:/bin/sh\n")
+    (tree / "etc/group").write_text("root:x:0:\nuser:x:1000:\n")
+    (tree / "etc/apt/sources.list").write_text("deb [trusted=yes] file:/opt/repo ./\n")
+    (tree / "etc/apt/apt.conf.d/own").write_text('APT::Sandbox::User "root";\n')
+    control = "Package: atoll-hello\nVersion: 1.0\nArchitecture: all\nMaintainer: nobody <nobody@example.org>\nDescription: words\n"
+    with tempfile.TemporaryDirectory(prefix="atoll-deb-") as package:
+        os.makedirs(f"{package}/DEBIAN")
+        os.chmod(package, 0o755)
+        os.makedirs(f"{package}/usr/share/atoll-hello")
+        pathlib.Path(f"{package}/DEBIAN/control").write_text(control)
+        pathlib.Path(f"{package}/usr/share/atoll-hello/words").write_text("hello of a package\n")
+        deb = tree / "opt/repo/atoll-hello.deb"
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-b", package, deb], check=True, stdout=subprocess.DEVNULL)
+    data = deb.read_bytes()
+    (tree / "opt/repo/Packages").write_text(
+        f"{control}Filename: ./atoll-hello.deb\nSize: {len(data)}\nSHA256: {hashlib.sha256(data).hexdigest()}\n")
+    return tree
+
+
+class Needing(World):
+    """Packages that are there before anybody gets the sandbox, and what is kept of that for the next one."""
+
+    def setUp(self):
+        super().setUp()
+        (self.own / "needs.yaml").write_text(NEEDS)
+        self.daemon = Daemon(arguments=["--profiles", str(self.own)]).start()
+        self.addCleanup(self.daemon.end)
+        self.state = self.daemon.state
+
+    def create(self, profile, **more):
+        answer = self.daemon.call("POST", "/v1/sandboxes", {"profile": profile, "ttl_s": 600, **more})
+        self.assertEqual(answer.status, 201, answer)
+        return answer.json["id"], {stage["name"]: stage.get("log") for stage in answer.json["stages"]}
+
+    def test_packages_are_installed_each_time_where_nothing_is_kept_and_that_is_told(self):
+        files = {"answer-1.0-py3-none-any.whl": make_wheel("answer", "VALUE = 42\n"),
+                 "answer-1.0.0.tgz": make_npm_package("answer", "exports.value = 43\n")}
+        packed = {name: base64.b64encode(data).decode() for name, data in files.items()}
+        for _ in range(2):
+            box, stages = self.create("needy", driver=STRONGEST, files_b64=packed)
+            self.assertEqual(stages["dependencies"], f"installed each time: {STRONGEST} keeps no layers")
+            self.assertNotIn("layer", stages)
+            self.assertEqual(self.daemon.exec(box, "python3", "-c", "import answer; print(answer.VALUE)", cwd="/tmp")["stdout"], "42\n")
+            self.assertEqual(self.daemon.exec(box, "node", "-e", "console.log(require('answer').value)")["stdout"], "43\n")
+            self.atoll("rm", box)
+
+    def test_what_cannot_be_installed_leaves_no_sandbox(self):
+        said = self.atoll("create", "--profile", "unmet", code=125).stderr
+        self.assertIn("dependencies: pip: python3: ", said)
+        self.assertIn("surely-no-such-package", said)
+        self.assertEqual(self.told("ps"), [])
+
+    def test_packages_of_the_system_are_refused_where_nobody_can_install_them(self):
+        said = self.atoll("create", "--profile", "system", code=125).stderr
+        self.assertIn("native installs dependencies.apt in a root file system of the sandbox's own only: name a template"
+                      if STRONGEST == "native" else "rootless cannot run as root", said)
+        plan = self.told("plan", "--profile", "system", code=1)
+        self.assertTrue(all(one["verdict"] == "refused" for one in plan["drivers"]), plan)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("apt-get") and shutil.which("dpkg-deb"), "it needs root and Debian's tools")
+    def test_packages_of_the_system_are_installed_by_root_in_a_template(self):
+        self.atoll("template", "add", "tree", make_debian(self.base / "debian"))
+        box, stages = self.create("installing", driver="native")
+        self.assertEqual(stages["dependencies"], "installed each time: native keeps no layers")
+        told = self.daemon.exec(box, "cat", "/usr/share/atoll-hello/words")
+        self.assertEqual(told["stdout"], "hello of a package\n", told)
+        self.atoll("rm", box)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("runsc"), "it needs root and runsc")
+    def test_the_first_sets_up_and_the_next_begins_with_the_layer(self):
+        first, stages = self.create("layered")
+        self.assertRegex(stages["layer"], "^kept as layer snp")
+        self.assertIn("setup", stages)
+        layer = stages["layer"].removeprefix("kept as layer ")
+        stamp = self.daemon.exec(first, "cat", "stamp")["stdout"]
+        self.daemon.exec(first, "sh", "-c", "echo spoilt > stamp")
+        self.daemon.kill()
+        self.daemon.start()
+        for memory in (None, 300):
+            box, stages = self.create("layered", **({"resources": {"memory_mb": memory}} if memory else {}))
+            self.assertEqual(stages["layer"], f"from layer {layer}")
+            self.assertNotIn("setup", stages)
+            self.assertEqual(self.daemon.exec(box, "sh", "-c", "cat stamp ~/.rc; ls /tmp")["stdout"], f"{stamp}mine\n")
+            self.atoll("rm", box)
+        _, stages = self.create("layered", env={"OTHER": "1"})
+        self.assertRegex(stages["layer"], "^kept as layer snp")
+        self.assertEqual(json.loads(self.atoll("snapshot", "ls", "--json").stdout)["snapshots"], [])
+
+
+HOOKS = """
+profiles:
+  hooked:
+    min_isolation: container
+    workdir: /workspace
+    setup: [echo 0 > starts]
+    hooks:
+      after_start: ['n=$(($(cat starts) + 1)); echo $n > starts; echo start $n']
+      before_stop: echo stop $(cat starts)
+    readiness: grep -q 1 starts
+  unready: {hooks: {after_start: ['true', 'echo no database >&2; exit 1']}}
+  sulky: {hooks: {before_stop: {run: sleep 597.3, timeout: 300ms}}}
+"""
+
+
+class Hooked(World):
+    """What a profile has run whenever a sandbox has started, and before it stops."""
+
+    def setUp(self):
+        super().setUp()
+        (self.own / "hooks.yaml").write_text(HOOKS)
+        self.daemon = Daemon(arguments=["--profiles", str(self.own)]).start()
+        self.addCleanup(self.daemon.end)
+        self.state = self.daemon.state
+
+    def said(self, box, moment):
+        record = json.loads(self.atoll("inspect", "--start", "--json", box).stdout)
+        return [stage.get("log") for stage in record["stages"] if stage["name"] == moment]
+
+    def test_every_start_and_every_stop_has_them(self):
+        box = self.told("create", "--profile", "hooked")["id"]
+        self.assertEqual(self.said(box, "after_start"), ["start 1"])
+        self.atoll("stop", box)
+        self.assertEqual(self.said(box, "before_stop"), ["stop 1"])
+        self.atoll("start", box)
+        self.assertEqual(self.said(box, "after_start"), ["start 2"])
+        self.atoll("rm", box)
+        self.assertEqual(self.said(box, "before_stop"), ["stop 2"])
+
+    def test_one_whose_time_is_up_is_asked_first(self):
+        box = self.told("create", "--profile", "hooked", "--ttl", "1s")["id"]
+        wait_until(lambda: not self.told("ps"), "its time is up")
+        self.assertEqual(self.said(box, "before_stop"), ["stop 1"])
+
+    def test_a_run_has_both(self):
+        done = json.loads(self.atoll("run", "--json", "--profile", "hooked", "--", "cat", "starts").stdout)
+        self.assertEqual(done["stdout"], "1\n")
+        said = {stage["name"]: stage.get("log") for stage in done["stages"]}
+        self.assertEqual((said["after_start"], said["before_stop"]), ("start 1", "stop 1"))
+
+    def test_a_start_that_fails_leaves_no_sandbox(self):
+        said = self.atoll("create", "--profile", "unready", code=125).stderr
+        self.assertIn("after_start: hook 2: sh: no database", said)
+        self.assertEqual(self.told("ps"), [])
+
+    def test_no_hook_keeps_a_sandbox_from_ending(self):
+        box = self.told("create", "--profile", "sulky")["id"]
+        self.atoll("rm", box)
+        self.assertEqual(self.told("ps"), [])
+        self.assertIn("it did not end within 300 ms", self.said(box, "before_stop")[0])
+        self.assertEqual([pid for pid in all_pids() if command_of(pid) == ["sleep", "597.3"]], [])
+
+    def test_they_are_shown(self):
+        shown = self.told("profile", "show", "hooked")
+        self.assertEqual(shown["settings"]["hooks"]["before_stop"], [{"run": "echo stop $(cat starts)", "timeout_ms": 30000}])
+        self.assertRegex(self.atoll("profile", "explain", "hooked").stdout, r"hooks\.after_start .*hooked@1")
+
+
 class Written(World):
     """Profiles that people write, and what is wrong with them."""
 
@@ -227,7 +445,7 @@ class Written(World):
         (self.own / "bad.yaml").write_text("profiles:\n  a: {tll: 1m}\n  b:\n    hooks: {start: x}\n  c: {inherits: ghost}\n")
         done = self.atoll("profile", "check", self.own, code=1)
         self.assertIn("bad.yaml:2: profiles.a.tll: unknown field (did you mean ttl?)", done.stdout)
-        self.assertIn("bad.yaml:4: profile b: hooks: `hooks` is not available in this version", done.stdout)
+        self.assertIn("bad.yaml:4: profile b: hooks: expected after_start or before_stop", done.stdout)
         self.assertIn("no profile is called ghost", done.stdout)
         self.assertEqual(len(self.told("profile", "check", self.own, code=1)["problems"]), 3)
         # And none of the others is used.
@@ -339,7 +557,7 @@ class WithDaemon(World):
         done = subprocess.run([ATOLL, "serve", "--listen", "none", "--profiles", str(self.own), "--state", str(self.base / "other")],
                               capture_output=True, text=True, timeout=60, env=self.environment())
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("`hooks` is not available in this version", done.stderr)
+        self.assertIn("hooks: expected after_start or before_stop", done.stderr)
         self.assertFalse((self.base / "other").exists())
 
 

@@ -134,5 +134,49 @@ class WithDaemon(World):
         self.assertIn(f'atoll_driver_healthy{{driver="{STRONGEST}"}} 1', text)
 
 
+class Priced(World):
+    """Prices that an operator has said, of what is on this host."""
+
+    def setUp(self):
+        super().setUp()
+        config = self.base / "serve.yaml"
+        config.write_text("serve: {driver_prices: {subprocess: 0.01+0.1/cpu+0.02/gib}}\n")
+        self.daemon = Daemon(arguments=["--config", str(config), "--driver-price", f"{STRONGEST}=0.2"]).start()
+        self.addCleanup(self.daemon.end)
+        self.state = self.daemon.state
+
+    def cheapest(self, *words):
+        plan = self.told("plan", "--strategy", "cheapest", *words)
+        return plan["driver"], {one["driver"]: one for one in plan["drivers"]}
+
+    def test_the_cheapest_is_that_of_the_size_that_is_asked(self):
+        profile = ("--profile", "none", "--min-isolation", "process")
+        _, drivers = self.cheapest(*profile)
+        self.assertEqual(drivers[STRONGEST]["price_per_hour"], 0.2)
+        self.assertAlmostEqual(drivers["subprocess"]["price_per_hour"], 0.15)
+        _, drivers = self.cheapest(*profile, "--memory", "16g")
+        self.assertAlmostEqual(drivers["subprocess"]["price_per_hour"], 0.43)
+        able = [one for one in drivers.values() if one["verdict"] != "refused"]
+        prices = [one["price_per_hour"] for one in able]
+        self.assertEqual(prices, sorted(prices))
+        self.assertIn("cheapest: it costs $0.2 an hour", drivers[STRONGEST]["reason"])
+
+    def test_a_run_goes_to_the_cheapest_and_never_below_the_floor(self):
+        done = self.told("run", "--strategy", "cheapest", "--min-isolation", "container", "--", "true")
+        plan, _ = self.cheapest("--min-isolation", "container")
+        self.assertEqual(done["driver"], plan)
+        self.assertNotEqual(plan, "subprocess")
+
+    def test_the_comparison_has_the_prices(self):
+        text = self.atoll("drivers", "--compare").stdout
+        self.assertRegex(text, rf"{STRONGEST} .*\$0\.2 ")
+        self.assertRegex(text, r"subprocess .*\$0\.15 ")
+
+    def test_what_is_no_price_is_a_usage_error(self):
+        wrong = self.atoll("serve", "--driver-price", "subprocess=cheap", code=2).stderr
+        self.assertIn("'cheap' is no price", wrong)
+        self.assertIn("no driver is called subproces", self.atoll("serve", "--driver-price", "subproces=1", code=2).stderr)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -475,7 +475,10 @@ export interface Driver {
   measured_start_ms?: number;
   /** How many creates that is of, 16 at most. */
   measured_starts?: number;
-  /** US dollars; 0 on this host; absent when it is not known. */
+  /**
+   * Of a sandbox that names no limits, in US dollars, as it is configured or as the driver
+   * declares; otherwise 0 on this host; absent when it is not known.
+   */
   price_per_hour?: number;
   /** For the strategy `weighted`. */
   weight?: number;
@@ -920,7 +923,7 @@ export interface PlannedDriver {
   start_ms?: number;
   /** By this daemon, lately; otherwise the driver declares it. */
   start_measured?: boolean;
-  /** US dollars; absent when it is not known. */
+  /** Of what is asked, in US dollars; absent when it is not known. */
   price_per_hour?: number;
   weight?: number;
 }
@@ -1055,6 +1058,12 @@ export interface Profile {
   from: Record<string, string>;
 }
 
+export interface ProfileCommand {
+  /** For `sh -c`. */
+  run: string;
+  timeout_ms: number;
+}
+
 export interface ProfileSettings {
   min_isolation?: Isolation;
   placement?: Placement;
@@ -1084,10 +1093,19 @@ export interface ProfileSettings {
   user?: string;
   home?: string;
   workdir?: string;
+  /** Packages that are installed before anybody gets the sandbox. */
+  dependencies?: ProfileSettingsDependencies;
+  /** How much of the start is kept for the next sandbox, where the driver has snapshots. */
+  layer?: "none" | "dependencies" | "setup";
   /** Commands for `sh -c` that are run before anybody gets the sandbox. */
-  setup?: ProfileSettingsSetupItem[];
+  setup?: ProfileCommand[];
   /** Programs that must be in the sandbox, such as `git` or `python>=3.11`. */
   requires?: string[];
+  /**
+   * Commands for `sh -c` that are run in the sandbox whenever it has started, and before it is
+   * stopped or removed.
+   */
+  hooks?: ProfileSettingsHooks;
   /** Asked until it says yes, a command or a port. */
   readiness?: ProfileSettingsReadiness;
   /** How many sandboxes are kept ready; see `CreatePool`. */
@@ -1102,9 +1120,21 @@ export interface ProfileSettings {
   strategy?: Strategy;
 }
 
-export interface ProfileSettingsSetupItem {
-  run: string;
-  timeout_ms: number;
+/** Packages that are installed before anybody gets the sandbox. */
+export interface ProfileSettingsDependencies {
+  pip?: string[];
+  npm?: string[];
+  /** By root, in a root file system of the sandbox's own. */
+  apt?: string[];
+}
+
+/**
+ * Commands for `sh -c` that are run in the sandbox whenever it has started, and before it is
+ * stopped or removed.
+ */
+export interface ProfileSettingsHooks {
+  after_start?: ProfileCommand[];
+  before_stop?: ProfileCommand[];
 }
 
 /** Asked until it says yes, a command or a port. */
@@ -1368,7 +1398,9 @@ export interface Snapshot {
 export interface Stage {
   name: string;
   ms: number;
-  /** Why it failed. Absent when it did not. */
+  /**
+   * Why it failed, or what hooks of its profile said last. Absent when there is nothing to tell.
+   */
   log?: string;
 }
 

@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "core/packages.h"
+#include "policy/dependencies.h"
 
 namespace atl::api::v1 {
 namespace {
 
-constexpr size_t kLongestRequirement = 500;
 constexpr Millis kInstallTimeout = std::chrono::minutes(5);
 // Beside the code; python makes it absolute before the code begins.
 constexpr std::string_view kPythonPackages = ".packages";
@@ -42,44 +43,31 @@ Result<> check_requirements(const std::vector<std::string>& requirements) {
                                        ", at most " + std::to_string(kMostRequirements) +
                                        " are allowed");
   for (const auto& requirement : requirements) {
-    if (requirement.empty() || requirement.size() > kLongestRequirement || !is_utf8(requirement) ||
-        std::ranges::any_of(requirement, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
+    if (requirement.starts_with('-'))
+      return invalid("requirements", "'" + to_printable(requirement.substr(0, 80)) +
+                                         "' is an option, and packages are named");
+    if (!policy::is_package(requirement)) {
       return invalid("requirements", "each is a line of 1 to 500 bytes")
           .with_hint(R"(name packages: ["requests>=2", "./my_wheel-1.0-py3-none-any.whl"])");
     }
-    if (requirement.starts_with('-'))
-      return invalid("requirements", "'" + requirement + "' is an option, and packages are named");
   }
   return {};
 }
 
 Packages python_packages() {
   Packages packages;
-  packages.setup.exec.argv = {"python3",
-                              "-m",
-                              "pip",
-                              "install",
-                              "--quiet",
-                              "--no-input",
-                              "--no-cache-dir",
-                              "--disable-pip-version-check",
-                              "--no-warn-script-location",
-                              "--root-user-action=ignore",
-                              "--target",
-                              std::string(kPythonPackages),
-                              "--"};
-  packages.setup.env_offline = {{"PIP_NO_INDEX", "1"}};
+  auto& argv = packages.setup.exec.argv = pip_install();
+  argv.insert(argv.end(), {"--target", std::string(kPythonPackages), "--"});
+  packages.setup.env_offline = pip_offline();
   packages.env = {{"PYTHONPATH", std::string(kPythonPackages)}};
   return packages;
 }
 
 Packages node_packages() {
   Packages packages;
-  packages.setup.exec.argv = {
-      "npm",       "install",           "--silent",         "--no-save", "--no-audit",
-      "--no-fund", "--no-package-lock", "--ignore-scripts", "--prefix",  ".",
-      "--"};
-  packages.setup.env_offline = {{"npm_config_offline", "true"}};
+  auto& argv = packages.setup.exec.argv = npm_install();
+  argv.insert(argv.end(), {"--prefix", ".", "--"});
+  packages.setup.env_offline = npm_offline();
   return packages;
 }
 

@@ -54,11 +54,25 @@ std::string encode_steps(const std::vector<policy::SetupStep>& steps) {
 }
 
 void append_startup(ObjectWriter& object, const policy::Startup& startup) {
+  if (startup.dependencies) {
+    ObjectWriter needs(object.key("dependencies"));
+    needs.member("pip", startup.dependencies->pip);
+    needs.member("npm", startup.dependencies->npm);
+    needs.member("apt", startup.dependencies->apt);
+    needs.close();
+  }
+  append_if(object, "layer", startup.layer);
   if (startup.setup) object.key("setup") += encode_steps(*startup.setup);
   if (startup.requires_) {
     std::vector<std::string> texts;
     for (const auto& requirement : *startup.requires_) texts.push_back(requirement.text);
     object.member("requires", texts);
+  }
+  if (startup.after_start || startup.before_stop) {
+    ObjectWriter hooks(object.key("hooks"));
+    if (startup.after_start) hooks.key("after_start") += encode_steps(*startup.after_start);
+    if (startup.before_stop) hooks.key("before_stop") += encode_steps(*startup.before_stop);
+    hooks.close();
   }
   if (!startup.readiness) return;
   ObjectWriter readiness(object.key("readiness"));

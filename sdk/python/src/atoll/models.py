@@ -277,7 +277,8 @@ class Driver(_DriverRequired, total=False):
     measured_start_ms: float
     # How many creates that is of, 16 at most.
     measured_starts: int
-    # US dollars; 0 on this host; absent when it is not known.
+    # Of a sandbox that names no limits, in US dollars, as it is configured or as the driver declares; otherwise 0
+    # on this host; absent when it is not known.
     price_per_hour: float
     # For the strategy `weighted`.
     weight: int
@@ -761,7 +762,7 @@ class PlannedDriver(_PlannedDriverRequired, total=False):
     start_ms: float
     # By this daemon, lately; otherwise the driver declares it.
     start_measured: bool
-    # US dollars; absent when it is not known.
+    # Of what is asked, in US dollars; absent when it is not known.
     price_per_hour: float
     weight: int
 
@@ -896,6 +897,12 @@ class Profile(_ProfileRequired):
     """Some of its fields have names that Python keeps for itself."""
 
 
+class ProfileCommand(TypedDict):
+    # For `sh -c`.
+    run: str
+    timeout_ms: int
+
+
 class _ProfileSettingsRequired(TypedDict):
     resources: Resources
 
@@ -928,10 +935,16 @@ class ProfileSettings(_ProfileSettingsRequired, total=False):
     user: str
     home: str
     workdir: str
+    # Packages that are installed before anybody gets the sandbox.
+    dependencies: ProfileSettingsDependencies
+    # How much of the start is kept for the next sandbox, where the driver has snapshots.
+    layer: Literal["none", "dependencies", "setup"]
     # Commands for `sh -c` that are run before anybody gets the sandbox.
-    setup: List[ProfileSettingsSetupItem]
+    setup: List[ProfileCommand]
     # Programs that must be in the sandbox, such as `git` or `python>=3.11`.
     requires: List[str]
+    # Commands for `sh -c` that are run in the sandbox whenever it has started, and before it is stopped or removed.
+    hooks: ProfileSettingsHooks
     # Asked until it says yes, a command or a port.
     readiness: ProfileSettingsReadiness
     # How many sandboxes are kept ready; see `CreatePool`.
@@ -946,9 +959,20 @@ class ProfileSettings(_ProfileSettingsRequired, total=False):
     strategy: Strategy
 
 
-class ProfileSettingsSetupItem(TypedDict):
-    run: str
-    timeout_ms: int
+class ProfileSettingsDependencies(TypedDict, total=False):
+    """Packages that are installed before anybody gets the sandbox."""
+
+    pip: List[str]
+    npm: List[str]
+    # By root, in a root file system of the sandbox's own.
+    apt: List[str]
+
+
+class ProfileSettingsHooks(TypedDict, total=False):
+    """Commands for `sh -c` that are run in the sandbox whenever it has started, and before it is stopped or removed."""
+
+    after_start: List[ProfileCommand]
+    before_stop: List[ProfileCommand]
 
 
 class ProfileSettingsReadiness(TypedDict, total=False):
@@ -1225,7 +1249,7 @@ class _StageRequired(TypedDict):
 
 
 class Stage(_StageRequired, total=False):
-    # Why it failed. Absent when it did not.
+    # Why it failed, or what hooks of its profile said last. Absent when there is nothing to tell.
     log: str
 
 
