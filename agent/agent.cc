@@ -177,7 +177,10 @@ Result<> Agent::rest() {
   TRY(auto told, read_told(std::move(first.config), std::move(first.token)));
   TRY_OK(check_second_kernel(told.facts.outer_kernel));
   token_ = std::move(told.token);
-  jail_.take_up(std::move(told.config), std::move(told.facts));
+  // Where nobody waits it is the same sandbox, which may have been told more than its first words:
+  // one that was parked has its environment since it was handed over.
+  auto config = first.connection ? std::move(told.config) : jail_.config();
+  jail_.take_up(std::move(config), std::move(told.facts));
   if (first.connection) {
     add_connection(std::move(first.connection), Preface::none);
     first_ = connections_.back().get();

@@ -243,7 +243,7 @@ Result<User> Jail::find_user(const std::string& asked) const {
   if (asked.empty() || asked == native::kUserName || asked == std::to_string(self)) {
     return User{self, getegid(), native::kUserName, home_};
   }
-  return Error(Code::unsupported, "this driver cannot run as user '" + to_printable(asked) + "'");
+  return no_other_user(asked, self);
 }
 
 std::map<std::string, std::string> Jail::environment(

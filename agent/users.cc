@@ -57,14 +57,18 @@ Result<User> find_user(int root, const std::string& asked) {
       .with_hint("users are in the sandbox's /etc/passwd; a number works too");
 }
 
+Error no_other_user(const std::string& asked, uint32_t only) {
+  return Error(Code::unsupported, "this driver cannot run as user '" + to_printable(asked) + "'")
+      .with_hint("every command is user " + std::to_string(only) +
+                 " here; drivers with users of their own are native and gvisor");
+}
+
 Result<User> find_only_user(int root, const std::string& asked) {
   const uint32_t self = geteuid();
   const std::string number = std::to_string(self);
   const bool is_default = asked.empty() || asked == native::kUserName;
   auto user = find_user(root, is_default ? number : asked);
-  if (!user || user->uid != self) {
-    return Error(Code::unsupported, "this driver cannot run as user '" + to_printable(asked) + "'");
-  }
+  if (!user || user->uid != self) return no_other_user(asked, self);
   user->gid = getegid();
   if (user->name == number) user->name = native::kUserName;
   // In an image that is read-only, homes are; ours is not.

@@ -21,6 +21,8 @@ Result<User> find_user(int root, const std::string& asked);
 // Where everybody is the one that we are ourselves: their name and, if they can write to it, their
 // home from that file. Whoever else is asked for is Code::unsupported.
 Result<User> find_only_user(int root, const std::string& asked);
+// Why nobody runs as `asked` where everybody is `only`.
+Error no_other_user(const std::string& asked, uint32_t only);
 // As that file lists them; none if it cannot be read.
 std::vector<User> listed_users(int root);
 

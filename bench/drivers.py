@@ -297,16 +297,54 @@ def kept_row(driver, kind, raw, their):
     return f"| `{driver}` | {kind} | " + " | ".join(cells) + " |"
 
 
-def measure_runsc(context):
+class Runsc:
     """gVisor's own program; it has no server to ask."""
-    runsc = next(peer for peer in peers.PEERS if peer.name == "runsc do")
-    if not runsc.is_available()[0]:
-        return []
-    runsc.prepare(context.directory)
+
+    NAMES = ("runsc", "exe", "atoll-oci")
+
+    def __init__(self, context):
+        self.peer = next(peer for peer in peers.PEERS if peer.name == "runsc do")
+        self.peer.prepare(context.directory)
+
+    def by_hand(self):
+        return peers.measure(self.peer, ARGV, 1, 30)[0] / 1000
+
+    def settle(self):
+        """What was used is gone, and what is made ahead is there."""
+        seen, unchanged = None, 0
+        while unchanged < SETTLED_LOOKS // 4:
+            time.sleep(0.1)
+            now = {pid for pid in filter(str.isdigit, os.listdir("/proc")) if self.name_of(pid) in self.NAMES}
+            seen, unchanged = now, unchanged + 1 if now == seen else 0
+
+    @staticmethod
+    def name_of(pid):
+        with contextlib.suppress(OSError):
+            return Path(f"/proc/{pid}/comm").read_text().strip()
+        return ""
+
+    def close(self):
+        self.peer.close()
+
+
+def measure_beside_runsc(context, daemon):
+    """Fresh ones and gVisor's own, by turns; and fresh ones of a daemon that makes none ahead."""
+    ours, runsc = Ours(daemon, "gvisor"), Runsc(context)
+    cold, alone, theirs = [], [], []
     try:
-        return [sample / 1000 for sample in peers.measure(runsc, ARGV, COLD, 30)]
+        with context.another("--parked", "0") as other:
+            unprepared = Ours(other, "gvisor")
+            for client in (ours, unprepared):
+                client.cold()
+            for _ in range(COLD):
+                for samples, take in ((cold, lambda: timed(ours.cold)), (theirs, runsc.by_hand), (alone, lambda: timed(unprepared.cold))):
+                    runsc.settle()
+                    samples.append(take())
+            unprepared.client.close()
     finally:
         runsc.close()
+        ours.client.close()
+    return cold, alone, theirs
 
 
 def beside(ours, theirs, aim=None):
@@ -328,6 +366,12 @@ def row(driver, raw, their):
            f"{beside(raw['warm_ms'], their.get('warm_ms'), WARM_AIM)} | {pause[0]} | {pause[1]} | {raw['idle_kib'] / 1024:.1f} MiB |"
 
 
+def none_ahead_row(driver, raw, their):
+    """What whoever finds none made ahead waits for."""
+    cold = raw["none_ahead_ms"]
+    return f"| `{driver}`, none made ahead | {milliseconds(summary(cold)['p50'])} | – | {beside(cold, their['cli_ms'], COLD_AIM)} | – | – | – | – | – |"
+
+
 def measure(context):
     """What is kept, and a line for each driver, in two tables."""
     kept, lines, kept_lines = {}, [], []
@@ -344,10 +388,13 @@ def measure(context):
                     continue
                 raw, their, snapshots = measure_driver(daemon, driver, started.get(driver))
                 if driver == "gvisor":
-                    their = {"cli_ms": measure_runsc(context)}
+                    raw["cold_ms"], raw["none_ahead_ms"], their_cli = measure_beside_runsc(context, daemon)
+                    their = {"cli_ms": their_cli}
                 kept[driver] = {"ours": raw, "theirs": their, "snapshots": snapshots}
                 lines.append(row(driver, raw, their))
-                print(lines[-1], flush=True)
+                if driver == "gvisor":
+                    lines.append(none_ahead_row(driver, raw, their))
+                print("\n".join(lines[-2:] if driver == "gvisor" else lines[-1:]), flush=True)
                 for one in snapshots:
                     kept_lines.append(kept_row(driver, *one))
                     print(kept_lines[-1], flush=True)

@@ -48,8 +48,10 @@ Result<> make_directory(const std::string& path, mode_t mode) {
 }
 
 // Where setuid files work for root. Not /tmp: a sandbox without a root of its own may write there.
+constexpr const char* kPlaces[] = {"/var/lib", "/srv", "/var/tmp"};
+
 Result<std::string> make_own_directory() {
-  for (const char* place : {"/var/lib", "/srv", "/var/tmp"}) {
+  for (const char* place : kPlaces) {
     std::string path = std::string(place) + "/atoll-doctor-XXXXXX";
     if (mkdtemp(path.data()) == nullptr) continue;
     if (chmod(path.c_str(), 0755) != 0) return os_error("opening", path);
@@ -154,6 +156,16 @@ Result<std::string> read_output(const std::string& program, const char* argument
 bool AttackCanaries::has_canary(const std::string& attack) {
   if (geteuid() == 0) return true;
   return attack != "setuid_file" && attack != "file_capability" && attack != "device_in_volume";
+}
+
+void AttackCanaries::let_engines_show() {
+  constexpr const char* kRoots = "ATOLL_ENGINE_MOUNT_ROOTS";
+  const char* named = getenv(kRoots);
+  std::string roots = named != nullptr ? named : "";
+  for (const char* place : kPlaces) {
+    if (access(place, F_OK) == 0) roots += (roots.empty() ? "" : ":") + std::string(place);
+  }
+  setenv(kRoots, roots.c_str(), 1);
 }
 
 Result<std::unique_ptr<AttackCanaries>> AttackCanaries::create(const std::string& program) {

@@ -108,6 +108,24 @@ TEST(AttackCard, WhatTheDriverHasNoLayerAgainstIsNotCoveredAndNeverPassed) {
   EXPECT_EQ(strong.outcome, AttackOutcome::reached);
 }
 
+TEST(AttackCard, WhatASecondKernelHasOfItsOwnIsNotTheHosts) {
+  const AttackedDriver gvisor{"gvisor", "sentry", true, false};
+  AttackRow own = row(AttackOutcome::reached);
+  own.attack.name = "high_priority";
+  settle_claim(own, gvisor);
+  EXPECT_EQ(own.outcome, AttackOutcome::not_applicable);
+  EXPECT_THAT(own.detail, HasSubstr("the host's scheduler does not see it"));
+
+  AttackRow other = row(AttackOutcome::reached);
+  settle_claim(other, gvisor);
+  EXPECT_EQ(other.outcome, AttackOutcome::reached);
+
+  AttackRow on_native = row(AttackOutcome::reached);
+  on_native.attack.name = "high_priority";
+  settle_claim(on_native, kNative);
+  EXPECT_EQ(on_native.outcome, AttackOutcome::reached);
+}
+
 TEST(AttackCard, HoldsOnlyIfSomethingWasDeniedAndNothingReachedOrBroken) {
   EXPECT_TRUE(holds({row(AttackOutcome::denied), row(AttackOutcome::not_covered)}));
   EXPECT_FALSE(holds({row(AttackOutcome::denied), row(AttackOutcome::reached)}));

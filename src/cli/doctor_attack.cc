@@ -72,6 +72,15 @@ Result<AttackedDriver> choose_driver(SandboxRunner& runner, const Args& args) {
                    name + " is not available: " + text_at(driver, "unavailable_because"))
           .with_hint(text_at(driver, "hint"));
     }
+    // Only a daemon, whose engines show what its operator has named.
+    if (!flag_at(driver, "capabilities.host_dir_ro")) {
+      return Error(Code::unsupported, name +
+                                          " shows sandboxes no directory of the host, and the "
+                                          "attacks come in one")
+          .with_hint(
+              "leave the daemon out of it: atoll doctor --attack --state DIR, with an empty "
+              "directory; or start it with ATOLL_ENGINE_MOUNT_ROOTS=/var/lib");
+    }
     AttackedDriver chosen{name, text_at(driver, "capabilities.isolation"),
                           flag_at(driver, "capabilities.users"),
                           text_at(driver, "capabilities.kill_tree") == "sure"};
@@ -189,7 +198,8 @@ class Attacker final {
     if (error.code() == Code::cancelled) return error;
     was_refused_ = error.code() == Code::invalid_argument || error.code() == Code::not_found ||
                    error.code() == Code::permission_denied;
-    if (error.code() == Code::unsupported && limits) {
+    // It holds no such limit, or none that small.
+    if (limits && (error.code() == Code::unsupported || error.code() == Code::invalid_argument)) {
       cover_not(row, error.message());
     } else {
       row.outcome = AttackOutcome::broken;
@@ -257,6 +267,7 @@ Result<int> attack_from_inside(Context& context) {
   // What this kernel, or this user, does not even have: being denied that means nothing.
   TRY(const std::string told, read_output(program, "--host"));
   TRY(const json::Value missing, json::parse(told));
+  AttackCanaries::let_engines_show();
   TRY(const auto runner, SandboxRunner::open(context));
   if (!runner->takes_directories()) {
     return Error(Code::unsupported, "attacks run on this host only, not on a daemon over TCP")

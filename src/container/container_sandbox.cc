@@ -82,9 +82,7 @@ Task<> ContainerSandbox::resize(Resources resources) {
     co_return Error(Code::unsupported, "the disk of a running sandbox cannot be resized");
   if (resources.sharing == Sharing::dedicated)
     co_return Error(Code::unsupported, "a container engine does not give processors to one alone");
-  const auto least = static_cast<int64_t>(native::kSmallestMemory >> 20);
-  if (resources.memory_mb.value_or(least) < least)
-    co_return Error(Code::invalid_argument, "a sandbox needs at least 8 MiB of memory");
+  CO_TRY_OK(check_least(resources));
   co_return co_await line_->fleet->client.update(container_name(line_->id),
                                                  to_update_json(resources));
 }

@@ -163,6 +163,27 @@ std::string container_name(std::string_view sandbox_id) {
   return "atoll-" + std::string(sandbox_id);
 }
 
+Result<> check_least(const Resources& asked) {
+  if (asked.cpu && *asked.cpu < kLeastCpu) {
+    return Error(Code::invalid_argument,
+                 "resources.cpu: a container has at least 0.01 of a processor")
+        .with_hint("the kernel counts its time in thousandths of a tenth of a second");
+  }
+  constexpr auto kLeastMib = static_cast<int64_t>(native::kSmallestMemory >> 20);
+  if (asked.memory_mb.value_or(kLeastMib) < kLeastMib) {
+    return Error(Code::invalid_argument, "resources.memory_mb: a sandbox needs at least " +
+                                             std::to_string(kLeastMib) + " MiB of memory")
+        .with_hint("a shell runs with that; an interpreter takes 64 MiB and more");
+  }
+  if (asked.pids.value_or(kLeastPids) < kLeastPids) {
+    return Error(Code::invalid_argument, "resources.pids: a container needs at least " +
+                                             std::to_string(kLeastPids) + " processes")
+        .with_hint("its agent is one of them, and a shell starts one for each program; " +
+                   std::to_string(kDefaultPids) + " is usual");
+  }
+  return {};
+}
+
 Result<ContainerSpec> make_container_spec(const SandboxSpec& spec) {
   const bool is_template = spec.root && !spec.template_id.empty();
   if (spec.root && !is_template) {
@@ -174,19 +195,13 @@ Result<ContainerSpec> make_container_spec(const SandboxSpec& spec) {
     return Error(Code::unsupported, "a container engine does not give processors to one alone")
         .with_hint("take --driver native");
   }
-  if (asked.cpu && *asked.cpu < kLeastCpu) {
-    return Error(Code::invalid_argument,
-                 "resources.cpu: a container has at least 0.01 of a processor")
-        .with_hint("the kernel counts its time in thousandths of a tenth of a second");
-  }
+  TRY_OK(check_least(asked));
   ContainerSpec made;
   made.sandbox_id = spec.id;
   const auto mib = [](const std::optional<int64_t>& value, uint64_t usual) {
     return value ? static_cast<uint64_t>(*value) << 20 : usual;
   };
   made.memory_bytes = mib(asked.memory_mb, native::kDefaultMemory);
-  if (made.memory_bytes < native::kSmallestMemory)
-    return Error(Code::invalid_argument, "a sandbox needs at least 8 MiB of memory");
   made.disk_bytes = mib(asked.disk_mb, native::kDefaultDisk);
   made.runtime = spec.runtime;
   made.network = spec.network;

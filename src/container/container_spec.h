@@ -35,6 +35,8 @@ constexpr std::string_view kLabelTransport = "atoll.transport";
 constexpr std::string_view kByRelay = "relay";
 
 constexpr uint64_t kDefaultPids = 100;
+// The agent, its relay where there is one, and a command.
+constexpr int64_t kLeastPids = 3;
 
 struct ContainerSpec {
   std::string sandbox_id;
@@ -47,6 +49,7 @@ struct ContainerSpec {
   uint64_t disk_bytes = 0;    // of each place that can be written to
   // The root can be written to, and holds workspace and home; otherwise these are in memory.
   bool is_persistent = false;
+  bool has_places = false;       // its image is of such a root, and has them
   bool limits_root = false;      // that root is limited to disk_bytes, if the engine's storage can
   bool must_limit_root = false;  // and somebody has asked for it
   uint64_t pids = kDefaultPids;
@@ -61,6 +64,8 @@ struct ContainerSpec {
   std::vector<std::string> volumes;  // of the image: covered, because they would lie on the disk
 };
 
+// Code::invalid_argument for less than a container can begin with.
+Result<> check_least(const Resources& asked);
 // What the resources of a request come to. Code::invalid_argument for what no container can have,
 // Code::unsupported for what none of these drivers can do.
 Result<ContainerSpec> make_container_spec(const SandboxSpec& spec);

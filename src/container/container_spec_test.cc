@@ -139,6 +139,19 @@ TEST(ContainerSpec, RefusesWhatAnEngineCannotDo) {
   EXPECT_EQ(make_container_spec(tiny).error().code(), Code::invalid_argument);
 }
 
+TEST(ContainerSpec, SaysWhatIsTheLeastAndWhatHelps) {
+  const auto refused = [](Resources asked) {
+    SandboxSpec spec;
+    spec.resources = asked;
+    const auto made = make_container_spec(spec);
+    return made ? std::string() : made.error().message() + "; " + made.error().hint();
+  };
+
+  EXPECT_THAT(refused({.pids = 2}), HasSubstr("at least 3 processes; its agent is one of them"));
+  EXPECT_THAT(refused({.memory_mb = 7}), HasSubstr("at least 8 MiB of memory; a shell runs"));
+  EXPECT_EQ(refused({.cpu = 0.01, .memory_mb = 8, .pids = 3}), "");
+}
+
 TEST(ContainerSpec, KeepsInItsRootWhatIsPersistent) {
   SandboxSpec spec;
   spec.persistence = Persistence::persistent;

@@ -13,6 +13,7 @@ struct Dialect {
   std::string_view image_variable;
   std::string_view local_prefix;  // before names of images that no registry has
   std::string_view start;         // what starts it
+  std::string_view own_unit;      // starts one of an ordinary user's own
   bool owns_tmpfs = false;        // a tmpfs takes the kernel's own options
   bool can_update = false;        // limits of a running container can be changed
   bool picks_runtime = false;     // a container can have another runtime than the engine's own
@@ -29,6 +30,7 @@ constexpr Dialect kDocker{.name = "docker",
                           .variable = "DOCKER_HOST",
                           .image_variable = "ATOLL_DOCKER_IMAGE",
                           .start = "systemctl start docker",
+                          .own_unit = "docker",
                           .owns_tmpfs = true,
                           .can_update = true,
                           .picks_runtime = true,
@@ -45,6 +47,7 @@ constexpr Dialect kPodman{.name = "podman",
                           .image_variable = "ATOLL_PODMAN_IMAGE",
                           .local_prefix = "localhost/",
                           .start = "systemctl start podman.socket",
+                          .own_unit = "podman.socket",
                           .typical_start_ms = 100};
 
 }  // namespace atl::container

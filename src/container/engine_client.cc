@@ -65,6 +65,9 @@ Task<ContainerState> EngineClient::inspect(std::string name) {
   found.memory_bytes = number_at(host, "Memory");
   found.pids = number_at(host, "PidsLimit");
   found.runtime = text_at(host, "Runtime");
+  if (const json::Value* tmpfs = find(host, "Tmpfs"); tmpfs != nullptr && tmpfs->is_object()) {
+    for (const auto& one : tmpfs->as_object()) found.tmpfs.emplace_back(one.key());
+  }
   found.instance = text_at(labels, kLabelInstance);
   found.driver = text_at(labels, kLabelDriver);
   found.sandbox_id = text_at(labels, kLabelSandbox);

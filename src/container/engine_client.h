@@ -23,6 +23,7 @@ struct ContainerState {
   int64_t memory_bytes = 0;
   int64_t pids = 0;
   std::string runtime;
+  std::vector<std::string> tmpfs;                        // where it keeps files in memory
   std::string transport;                                 // label, as below
   std::string instance, driver, sandbox_id, generation;  // labels; "" = none
 };

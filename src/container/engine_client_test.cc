@@ -97,6 +97,17 @@ TEST(EngineClient, SaysThatNobodyIsThere) {
   EXPECT_THAT(greeted.error().hint(), HasSubstr("DOCKER_HOST"));
 }
 
+TEST(EngineClient, SaysThatWhatWasNamedIsNoSocket) {
+  asio::io_context loop;
+  EngineClient client(loop.get_executor(), kPodman, engine_at_socket("/etc/passwd"));
+
+  const auto greeted = run_task(loop, client.line().greet());
+
+  ASSERT_FALSE(greeted.has_value());
+  EXPECT_EQ(greeted.error().message(), "podman is not there: /etc/passwd is no socket");
+  EXPECT_THAT(greeted.error().hint(), HasSubstr("CONTAINER_HOST=unix:///path"));
+}
+
 TEST(EngineClient, SaysThatAnAnswerWasLost) {
   asio::io_context loop;
   ScriptedEngine engine({ping("1.41"), "HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{"});

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "container/agent_door.h"
 #include "container/agent_relay.h"
+#include "container/architecture.h"
 #include "container/container_sandbox.h"
 #include "container/container_spec.h"
 #include "container/kernel_trial.h"
@@ -39,24 +40,6 @@ std::string usual_socket(const Dialect& dialect) {
     if (access(own.c_str(), F_OK) == 0) return own;
   }
   return std::string(dialect.socket);
-}
-
-// The agent is of one kind, and cannot run on another.
-#if defined(__x86_64__)
-constexpr std::string_view kOurArchitecture[] = {"amd64", "x86_64"};
-#else
-constexpr std::string_view kOurArchitecture[] = {"arm64", "aarch64"};
-#endif
-
-Result<> check_architecture(const std::string& theirs, const std::string& whose) {
-  const bool is_ours = std::ranges::find(kOurArchitecture, theirs) != std::end(kOurArchitecture);
-  // An image that does not say may be of any.
-  if (is_ours || theirs.empty()) return {};
-  return Error(Code::unsupported, to_printable(whose) + " is for " + to_printable(theirs) +
-                                      ", and the agent that would be copied there for " +
-                                      std::string(kOurArchitecture[0]))
-      .with_hint("take an image, or an engine, for " + std::string(kOurArchitecture[0]) +
-                 ", or run atoll serve on that machine");
 }
 
 // gVisor counts processes of its own, and limits none.
@@ -200,12 +183,14 @@ class EngineDriver final : public Driver {
       wanted.pull = Pull::never;
       wanted.template_id.clear();
       CO_TRY(wanted.name, co_await find_snapshot(spec.snapshot));
+      // Had workspace and home been in memory, they would be archives.
+      made.has_places = !files_->has(spec.snapshot);
     }
     CO_TRY(const auto image, co_await supply_->get(std::move(wanted)));
     made.image = image.name;
     made.image_id = image.facts.id;
     made.volumes = image.facts.volumes;
-    if (is_remote()) CO_TRY_OK(check_architecture(image.facts.architecture, "image " + image.name));
+    CO_TRY_OK(check_architecture(image));
     auto words = make_first_words(spec, made, options_.ends_with_us);
     CO_TRY_OK(words.encoded(Micros(0)));
     CO_TRY(const auto verdict, co_await judge_runtime(spec.runtime));
@@ -247,6 +232,9 @@ class EngineDriver final : public Driver {
   Task<std::unique_ptr<Sandbox>> attach(std::string id) override {
     if (!is_sandbox_id(id)) co_return Error(Code::not_found, "no sandbox " + to_printable(id));
     CO_TRY_OK(check_setup());
+    if (auto newborn = newborn_.extract(id)) {
+      if (newborn.mapped()->is_running()) co_return std::move(newborn.mapped());
+    }
     auto found = co_await fleet_->client.inspect(container_name(id));
     if (!found) co_return std::move(found).error();
     const bool is_ours = is_own(*found) && found->sandbox_id == id;
@@ -292,6 +280,7 @@ class EngineDriver final : public Driver {
     auto found = co_await fleet_->client.inspect(container_name(id));
     if (!found && found.error().code() != Code::not_found) co_return std::move(found).error();
     if (found && !is_own(*found)) co_return Result<>();
+    newborn_.erase(id);
     fleet_->live.erase(id);
     CO_TRY_OK(co_await remove_container(fleet_, id));
     auto labels = own_labels();
@@ -305,8 +294,8 @@ class EngineDriver final : public Driver {
     if (!images_ || request.kind != SnapshotKind::disk)
       co_return co_await Driver::snapshot(sandbox, std::move(request));
     const std::string container = container_name(sandbox.id());
-    CO_TRY(const auto state, co_await fleet_->client.inspect(container));
-    CO_TRY(auto places, co_await images_->places_in_memory(container));
+    CO_TRY(auto state, co_await fleet_->client.inspect(container));
+    auto places = kept_places(std::move(state.tmpfs));
     if (state.is_paused && !places.empty()) {
       co_return Error(Code::conflict, "the files of a paused sandbox cannot be read")
           .with_hint("resume it first");
@@ -355,7 +344,25 @@ class EngineDriver final : public Driver {
 
   Task<> fork(Sandbox& parent, std::vector<SandboxSpec> children, SnapshotRequest by) override {
     if (!images_) co_return co_await Driver::fork(parent, std::move(children), std::move(by));
-    co_return co_await fork_by_snapshot(*this, parent, std::move(children), std::move(by));
+    CO_TRY_OK(co_await snapshot(parent, by));
+    std::vector<std::string> made;
+    for (auto& child : children) {
+      child.snapshot = by.id;
+      const std::string id = child.id;
+      auto sandbox = co_await create(std::move(child));
+      if (sandbox) {
+        newborn_[id] = *std::move(sandbox);
+        made.push_back(id);
+        continue;
+      }
+      for (const auto& one : made) {
+        // What stays is in list(), and the sweeper destroys it.
+        const auto dropped = co_await destroy_orphan(one);
+        (void)dropped;
+      }
+      co_return std::move(sandbox).error();
+    }
+    co_return Result<>();
   }
 
  private:
@@ -368,7 +375,7 @@ class EngineDriver final : public Driver {
     const bool tries = dialect_.picks_runtime && runtimes == Runtimes::tried;
     if (!tries && !is_remote()) co_return can;
     CO_TRY(const auto facts, co_await fleet_->client.facts());
-    if (is_remote()) CO_TRY_OK(check_architecture(facts.architecture, "the engine's machine"));
+    if (is_remote()) CO_TRY_OK(check_agent_runs(facts.architecture, "the engine's machine"));
     if (!tries) co_return can;
     for (const auto& runtime : facts.runtimes) {
       CO_TRY(const auto verdict, co_await trials_->judge(runtime, facts.default_runtime));
@@ -468,6 +475,12 @@ class EngineDriver final : public Driver {
     }
     TRY_OK(check_certificates(address));
     return check_places();
+  }
+
+  Result<> check_architecture(const ReadyImage& image) const {
+    const std::string& theirs = image.facts.architecture;
+    return is_remote() ? check_agent_runs(theirs, "image " + image.name)
+                       : check_programs_run(theirs, image.name);
   }
 
   bool is_remote() const { return !fleet_->client.line().address().is_local(); }
@@ -582,6 +595,8 @@ class EngineDriver final : public Driver {
         "paths of the host show in the sandbox's list of mounts",
         "its user 1000 is the host's unless the engine maps users: it can use up what is per user",
         "terminals come from the host's number of them",
+        "of device nodes in directories that are shown, those open that every container has (null, "
+        "zero, random, tty)",
         "with a profile of network: bridge a sandbox reaches the host, its neighbours and beyond",
     };
     if (is_remote()) {
@@ -609,7 +624,7 @@ class EngineDriver final : public Driver {
     }
     if (!created) co_return std::move(created).error().with("making the container");
     CO_TRY_OK(co_await fleet_->copy_agent(container));
-    if (made.is_persistent) {
+    if (made.is_persistent && !made.has_places) {
       auto put = co_await fleet_->client.put_archive(container, "/", root_archive());
       if (!put) co_return std::move(put).error().with("making the workspace");
     }
@@ -653,6 +668,9 @@ class EngineDriver final : public Driver {
   std::shared_ptr<KernelTrials> trials_;
   std::optional<Error> malformed_;  // the address
   bool has_looked_ = false;         // for what killed runs have left
+  // Children of a fork that nobody has attached to yet. An agent that is let go of calls again a
+  // tenth of a second later, and whoever forks would wait for that.
+  std::map<std::string, std::unique_ptr<Sandbox>> newborn_;
   // Null where nothing is kept.
   std::unique_ptr<SnapshotImages> images_;
   std::unique_ptr<FileSnapshots> files_;

@@ -1,5 +1,7 @@
 #include "container/engine_line.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -26,6 +28,11 @@ int minor_of(std::string_view version) {
   const auto [end, trouble] =
       std::from_chars(version.data(), version.data() + version.size(), minor);
   return trouble == std::errc() && end == version.data() + version.size() ? minor : 0;
+}
+
+bool is_socket(const std::string& path) {
+  struct stat facts{};
+  return stat(path.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode);
 }
 
 }  // namespace
@@ -56,9 +63,17 @@ Error EngineLine::transport_error(const Error& error, Pace pace) const {
                    "; or name its socket: " + std::string(dialect_.variable) + "=unix:///path");
   }
   if (error.os_errno() == EACCES || error.os_errno() == EPERM) {
+    // Where no group has the socket, it is its owner's alone.
+    const std::string given =
+        dialect_.shows_socket ? "; give it: usermod -aG " + name + " USER, or use" : "; use";
     return Error(Code::unavailable, "this user may not use " + name + ": " + address_.text)
-        .with_hint("whoever may is as good as root; give it: usermod -aG " + name +
-                   " USER, or use " + "an engine of this user's own");
+        .with_hint("whoever may is as good as root" + given +
+                   " an engine of this user's own: systemctl --user start " +
+                   std::string(dialect_.own_unit));
+  }
+  if (error.os_errno() == ECONNREFUSED && address_.is_local() && !is_socket(address_.text)) {
+    return Error(Code::unavailable, name + " is not there: " + address_.text + " is no socket")
+        .with_hint("name the engine's: " + std::string(dialect_.variable) + "=unix:///path");
   }
   if (error.os_errno() == ECONNREFUSED) {
     return Error(Code::unavailable, name + " has died: nobody listens on " + address_.text)

@@ -37,6 +37,13 @@ std::string snapshot_image(std::string_view id) {
 SnapshotImages::SnapshotImages(EngineLine& line, std::string instance)
     : line_(line), instance_(std::move(instance)) {}
 
+std::vector<std::string> kept_places(std::vector<std::string> in_memory) {
+  std::erase_if(in_memory, [](const std::string& place) {
+    return std::ranges::find(kForTheMoment, place) != std::end(kForTheMoment);
+  });
+  return in_memory;
+}
+
 Task<uint64_t> SnapshotImages::commit(std::string container, std::string id) {
   const std::string change = "LABEL " + std::string(kLabelSnapshot) + "=" + id;
   std::string path = "/commit?pause=true&container=" + net::percent_encode(container) +
@@ -44,33 +51,31 @@ Task<uint64_t> SnapshotImages::commit(std::string container, std::string id) {
                      "&changes=" + net::percent_encode(change);
   CO_TRY(const auto told, co_await line_.ask(net::Method::post, std::move(path), "{}", Pace::slow));
   const std::string digest = text_at(&told, "Id");
-  Result<> fine = co_await check(id);
-  uint64_t bytes = 0;
-  if (fine) {
-    auto seen = co_await line_.ask(net::Method::get, image_path(id) + "/json", {}, Pace::quick);
-    // Podman leaves the name of the hash out in one of the two.
-    if (!seen) {
-      fine = std::move(seen).error();
-    } else if (digest.empty() ||
-               !text_at(&*seen, "Id").ends_with(digest.substr(digest.find(':') + 1))) {
-      fine = Error(Code::internal, "the engine has another image than it has made");
-    } else if (const json::Value* size = find(&*seen, "Size");
-               size != nullptr && size->is_number()) {
-      bytes = size->to_number<uint64_t>();
-    }
+  auto seen = co_await look(id);
+  // Podman leaves the name of the hash out in one of the two.
+  if (seen &&
+      (digest.empty() || !text_at(&*seen, "Id").ends_with(digest.substr(digest.find(':') + 1))))
+    seen = Error(Code::internal, "the engine has another image than it has made");
+  if (seen) {
+    const json::Value* size = find(&*seen, "Size");
+    co_return size != nullptr && size->is_number() ? size->to_number<uint64_t>() : 0;
   }
-  if (fine) co_return bytes;
   const auto dropped = co_await drop(id);
   (void)dropped;  // list() shows it
-  co_return std::move(fine).error().with("reading the snapshot back");
+  co_return std::move(seen).error().with("reading the snapshot back");
+}
+
+Task<json::Value> SnapshotImages::look(std::string id) {
+  CO_TRY(auto seen,
+         co_await line_.ask(net::Method::get, image_path(id) + "/json", {}, Pace::quick));
+  const json::Value* labels = find(find(&seen, "Config"), "Labels");
+  if (text_at(labels, kLabelSnapshot) == id && is_ours(labels)) co_return std::move(seen);
+  co_return Error(Code::not_found, "image " + snapshot_image(id) + " is not ours");
 }
 
 Task<> SnapshotImages::check(std::string id) {
-  CO_TRY(const auto seen,
-         co_await line_.ask(net::Method::get, image_path(id) + "/json", {}, Pace::quick));
-  const json::Value* labels = find(find(&seen, "Config"), "Labels");
-  if (text_at(labels, kLabelSnapshot) == id && is_ours(labels)) co_return Result<>();
-  co_return Error(Code::not_found, "image " + snapshot_image(id) + " is not ours");
+  CO_TRY_OK(co_await look(std::move(id)));
+  co_return Result<>();
 }
 
 bool SnapshotImages::is_ours(const json::Value* labels) const {
@@ -107,20 +112,6 @@ Task<> SnapshotImages::drop(std::string id) {
     co_return Error(Code::conflict, "a sandbox that was made from it needs it");
   }
   co_return std::move(removed).error();
-}
-
-Task<std::vector<std::string>> SnapshotImages::places_in_memory(std::string container) {
-  std::string path = "/containers/" + net::percent_encode(container) + "/json";
-  CO_TRY(const auto told, co_await line_.ask(net::Method::get, std::move(path), {}, Pace::quick));
-  std::vector<std::string> places;
-  const json::Value* tmpfs = find(find(&told, "HostConfig"), "Tmpfs");
-  if (tmpfs == nullptr || !tmpfs->is_object()) co_return places;
-  for (const auto& one : tmpfs->as_object()) {
-    const std::string_view place = one.key();
-    if (std::ranges::find(kForTheMoment, place) == std::end(kForTheMoment))
-      places.emplace_back(place);
-  }
-  co_return places;
 }
 
 }  // namespace atl::container

@@ -18,6 +18,9 @@ constexpr std::string_view kLabelSnapshot = "atoll.snapshot";
 
 // "localhost/atoll-snapshot:snp…"
 std::string snapshot_image(std::string_view id);
+// Of the places that a container has in memory, those whose files are kept, as no image holds them:
+// not those that are for the moment, /tmp, /run and /var/tmp.
+std::vector<std::string> kept_places(std::vector<std::string> in_memory);
 
 class SnapshotImages final {
  public:
@@ -32,11 +35,10 @@ class SnapshotImages final {
   Task<std::vector<std::string>> list();
   // Code::conflict while a container needs it.
   Task<> drop(std::string id);
-  // Where the container keeps files in memory, which are in no image; not those that are for the
-  // moment: /tmp, /run and /var/tmp.
-  Task<std::vector<std::string>> places_in_memory(std::string container);
 
  private:
+  // As the engine tells it, if it is ours.
+  Task<json::Value> look(std::string id);
   bool is_ours(const json::Value* labels) const;
 
   EngineLine& line_;

@@ -240,6 +240,11 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
       co_return Error(Code::unavailable,
                       std::to_string(parts.sandboxes.size()) + " sandboxes could not be destroyed");
     }
+    if (ending == Ending::leave_sandboxes) co_return Result<>();
+    // What a fork needed its child needed, too; nobody may come who would sweep it later.
+    for (auto& slot : parts.drivers.slots()) {
+      if (slot.capabilities) CO_TRY_OK(co_await parts.snapshots.drop_waiting(slot));
+    }
     co_return Result<>();
   }
 

@@ -632,6 +632,19 @@ TEST_F(LifeTest, ForksWhereTheDriverCan) {
   EXPECT_THAT(world_.host().snapshots, IsEmpty());
 }
 
+TEST_F(LifeTest, WhatAForkNeededGoesWithTheLastSandbox) {
+  world_.host().capabilities.fork = true;
+  world_.start();
+  const auto id = world_.create_named("parent");
+  world_.host().fail("drop_snapshot", Error(Code::conflict, "a child needs it"));
+  ASSERT_TRUE(world_.run(world_.engine().fork({}, id, 1)));
+  EXPECT_THAT(world_.host().snapshots, SizeIs(1));
+
+  ASSERT_TRUE(world_.run(world_.engine().shut_down(Ending::end_sandboxes)));
+
+  EXPECT_THAT(world_.host().snapshots, IsEmpty());
+}
+
 TEST_F(LifeTest, AForkWithMemoryNeedsADriverThatKeepsIt) {
   world_.host().capabilities.fork = true;
   auto& able = world_.add("able").capabilities;

@@ -93,6 +93,16 @@ Result<> check_image(const CreateRequest& request) {
   if (request.image.size() > kMostText || !is_name) {
     return invalid("image", "it is NAME[:TAG] or NAME@sha256:DIGEST, in at most 256 bytes");
   }
+  // A host and a tag may have others.
+  const size_t tag = request.image.find_first_of(":@", request.image.rfind('/') + 1);
+  const std::string_view repository = std::string_view(request.image).substr(0, tag);
+  const size_t slash = repository.find('/');
+  const bool has_host = slash != std::string_view::npos &&
+                        repository.substr(0, slash).find_first_of(".:") != std::string_view::npos;
+  const bool is_lower =
+      std::ranges::none_of(repository.substr(has_host ? slash : 0),
+                           [](char letter) { return letter >= 'A' && letter <= 'Z'; });
+  if (!is_lower) return invalid("image", "its name is in small letters; a tag may have others");
   constexpr std::string_view kHex = "0123456789abcdef";
   if (const size_t at = request.image.find('@'); at != std::string::npos) {
     const std::string_view digest = std::string_view(request.image).substr(at + 1);

@@ -57,7 +57,12 @@ std::optional<std::string> missing_root(const Capabilities& can, const RouteWish
   if (wish.persistence == Persistence::persistent && !can.writable_root) {
     return " cannot keep what is changed in the root file system";
   }
-  if (!has_runtime(can, wish.runtime)) return " has no runtime " + to_printable(wish.runtime);
+  if (!has_runtime(can, wish.runtime)) {
+    std::vector<std::string> there;
+    for (const auto& one : can.runtimes) there.push_back(to_printable(one.name));
+    return " has no runtime " + to_printable(wish.runtime) +
+           (there.empty() ? "" : ", but " + enumerate(there));
+  }
   return std::nullopt;
 }
 
@@ -163,8 +168,9 @@ Result<std::vector<DriverSlot*>> route_by_name(DriverTable& drivers, const Route
 }  // namespace
 
 bool names_other_user(std::string_view user) {
-  return !user.empty() && user != "user" &&
-         user.find_first_not_of("0123456789") != std::string_view::npos;
+  if (user.empty() || user == "user") return false;
+  return user.find_first_not_of("0123456789") != std::string_view::npos ||
+         user.find_first_not_of('0') == std::string_view::npos;
 }
 
 bool has_runtime(const Capabilities& can, std::string_view runtime) {

@@ -42,7 +42,7 @@ struct RouteWish {
 };
 
 // Whether it takes a driver with Capabilities::users to run as `user`: neither the sandbox's own
-// user nor a number, which may be that user's.
+// user nor a number, which may be that user's. Zero is root's, and nobody else's.
 bool names_other_user(std::string_view user);
 bool can_be_other_users(const Capabilities& can);
 // "" = the driver's own, which each has.

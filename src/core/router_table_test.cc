@@ -221,7 +221,9 @@ std::vector<Row> rows() {
        {.min_isolation = container, .runtime = "lite"},
        "docker offers process, container was"},
       {all, {.driver = "docker", .floor = container, .runtime = "lite"}, "permission_denied: "},
-      {{kDocker}, {.driver = "docker", .runtime = "kata"}, "docker has no runtime kata"},
+      {{kDocker},
+       {.driver = "docker", .runtime = "kata"},
+       "docker has no runtime kata, but runsc and lite"},
       {{kNear}, {.runtime = "runsc"}, "native has no runtime runsc"},
       // Limits that cannot be held.
       {all, {.resources = {.cpu = 1}}, "native docker microvm"},

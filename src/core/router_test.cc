@@ -271,7 +271,7 @@ TEST(Router, ARuntimeDecidesTheIsolation) {
   EXPECT_FALSE(world.route({.min_isolation = Isolation::sentry}));
   EXPECT_FALSE(world.route({.min_isolation = Isolation::container, .runtime = "weak"}));
   EXPECT_EQ(world.route({.driver = "engine", .runtime = "kata"}).error().message(),
-            "engine has no runtime kata");
+            "engine has no runtime kata, but runsc and weak");
 }
 
 TEST(Router, AnotherUserNeedsADriverThatHasThem) {
@@ -280,8 +280,12 @@ TEST(Router, AnotherUserNeedsADriverThatHasThem) {
   world.add("boxes", Isolation::container).capabilities.users = true;
 
   EXPECT_THAT(world.route({.user = "root"}).value(), ElementsAre("boxes"));
+  EXPECT_THAT(world.route({.user = "0"}).value(), ElementsAre("boxes"));
   EXPECT_THAT(world.route({.user = "user"}).value(), ElementsAre("plain", "boxes"));
+  EXPECT_THAT(world.route({.user = "1000"}).value(), ElementsAre("plain", "boxes"));
   EXPECT_EQ(world.route({.driver = "plain", .user = "root"}).error().hint(), "boxes can");
+  EXPECT_EQ(world.route({.driver = "plain", .user = "0"}).error().message(),
+            "plain cannot run as user 0");
 }
 
 TEST(Router, WeightsAndDedicationNeedDriversThatHoldThem) {

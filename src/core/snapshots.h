@@ -61,6 +61,9 @@ class Snapshots final {
   // Nobody sees it from now on, and its driver lets it go, now or when it can.
   Task<> drop(SnapshotPtr snapshot);
 
+  // Those that could not be let go when they were dropped, because a sandbox needed them.
+  Task<> drop_waiting(DriverSlot& slot);
+
   // By id, or by name within the caller's tenant, and only what the caller sees.
   Result<SnapshotPtr> get(const Caller& caller, std::string_view id_or_name) const;
   // The same for one that a sandbox is to be made from; while somebody has it it is not dropped.
@@ -82,7 +85,6 @@ class Snapshots final {
   Task<SnapshotPtr> insert(SnapshotPtr snapshot);
   Task<> write(const SnapshotRecord& snapshot);
   Task<> drop_on_driver(SnapshotPtr snapshot);
-  Task<> drop_waiting(DriverSlot& slot);
   bool is_outdated(const SnapshotRecord& layer) const;
   void set_state(SnapshotRecord& snapshot, SnapshotState state);
   bool is_shown(const Caller& caller, const SnapshotRecord& snapshot) const;

@@ -26,6 +26,25 @@ namespace atl::native {
 namespace {
 
 constexpr size_t kKeeperThreads = 2;
+// The least that a second kernel starts with in time, and that its programs, whose address space it
+// counts, can be loaded with.
+constexpr double kSmallestSentryCpu = 0.05;
+constexpr int64_t kSmallestSentryMib = 16;
+
+Result<> check_sentry_can_start(const Resources& asked) {
+  if (asked.cpu && *asked.cpu < kSmallestSentryCpu) {
+    return Error(Code::invalid_argument,
+                 "resources.cpu: gVisor needs at least 0.05 of a processor to start")
+        .with_hint("its kernel is a program that has to be started first; take 0.1 or more");
+  }
+  if (asked.memory_mb.value_or(kSmallestSentryMib) < kSmallestSentryMib) {
+    return Error(Code::invalid_argument,
+                 "resources.memory_mb: gVisor counts address space, and no program is loaded with "
+                 "less than 16 MiB")
+        .with_hint("a shell runs with 16 MiB; an interpreter takes 256 MiB and more");
+  }
+  return {};
+}
 
 // In memory only: the configuration holds environment values.
 Result<Fd> memory_file(const std::string& bytes) {
@@ -137,7 +156,8 @@ class LaunchedDriver final : public Driver {
       }
       limit_by_second_kernel(can);
     }
-    parked_->expect(make_box_request(SandboxSpec()));
+    // Those with a second kernel weigh too much for hosts on which nobody asks for one.
+    if (!options_.sentry) parked_->expect(make_box_request(SandboxSpec()));
     co_return can;
   }
 
@@ -155,10 +175,14 @@ class LaunchedDriver final : public Driver {
 
   std::string reserve(const SandboxSpec& spec) override {
     if (!is_box() || spec.root || spec.workspace || !spec.mounts.empty()) return "";
+    // What was kept begins with that; and of what cannot start none is made ahead.
+    if (!spec.snapshot.empty()) return "";
+    if (options_.sentry && !check_sentry_can_start(spec.resources)) return "";
     BoxRequest request = make_box_request(spec);
     if (!spec.warm.empty()) {
       request.warm = spec.warm;
-      std::string id = parked_->reserve(request);
+      // A kernel and an interpreter are more than is worth keeping.
+      std::string id = options_.sentry ? "" : parked_->reserve(request);
       // Who has asked for one by name waits for it; a run does not.
       if (!id.empty() || !spec.is_run) return id;
       request.warm.clear();
@@ -377,6 +401,7 @@ class LaunchedDriver final : public Driver {
     config.env = spec.env;
     config.confinement = Confinement::box;
     config.dies_with_connection = launcher_.is_embedded() || spec.is_run;
+    if (options_.sentry) TRY_OK(check_sentry_can_start(spec.resources));
     if (spec.mounts.size() > kMostMounts)
       return Error(Code::invalid_argument, "more than 16 directories");
     if (spec.workspace) TRY_OK(check_access(*spec.workspace));

@@ -86,12 +86,16 @@ void ParkedBoxes::forget(const std::string& id) {
   }
 }
 
+size_t ParkedBoxes::enough_of(const Shelf& shelf) const {
+  if (is_quiet_) return shelf.wanted;
+  return shelf.request.sentry ? 0 : (shelf.wanted + 1) / 2;
+}
+
 void ParkedBoxes::refill() {
   if (!is_quiet_) await_pause();
   if (!making_.empty() || clock_.boot() < not_before_) return;
   for (const auto& shelf : shelves_) {
-    const size_t enough = is_quiet_ ? shelf.wanted : (shelf.wanted + 1) / 2;
-    if (shelf.ready.size() >= enough) continue;
+    if (shelf.ready.size() >= enough_of(shelf)) continue;
     making_ = make_sandbox_id();
     spawn(executor_, make_one(shelf.request),
           [self = shared_from_this(), request = shelf.request](const Result<>& made) {

@@ -4,7 +4,8 @@
 // A shelf for each kind, which is everything that the launcher is asked for. One that runs empty
 // holds twice as many from then on, one that nobody takes from holds half as many after a while,
 // and none in the end. Refilling goes one by one and never in the way of a create, which makes its
-// own when a shelf is empty: it waits for a pause between creates as long as a shelf is half full.
+// own when a shelf is empty: it waits for a pause between creates as long as a shelf is half full,
+// and always for those with a kernel of their own, which would slow down whoever makes one.
 //
 // Whoever takes one gets it under the id that it has: nothing is renamed. It ends with the
 // connection to this process until it is handed over, so nothing is left of a daemon that died.
@@ -32,6 +33,9 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
   static constexpr size_t kMostKinds = 8;
   // Of those with an interpreter in them, which are a hundred times as large.
   static constexpr size_t kMostWarm = 8;
+  // Of those with a kernel of their own, which are larger still, and take both processors for a
+  // tenth of a second to make.
+  static constexpr size_t kMostSentry = 4;
   // So long is a pause.
   static constexpr Micros kPause = Millis(20);
   static constexpr Micros kUnused = std::chrono::minutes(2);
@@ -84,8 +88,11 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
   ParkedBoxes(const asio::any_io_executor& executor, const Clock& clock, size_t most, Make make)
       : executor_(executor), clock_(clock), most_(most), make_(std::move(make)), pause_(executor) {}
   size_t most_of(const BoxRequest& request) const {
+    if (request.sentry) return std::min(most_, kMostSentry);
     return request.warm.empty() ? most_ : std::min(most_, kMostWarm);
   }
+  // How many of a kind are made at this moment, if they are not there.
+  size_t enough_of(const Shelf& shelf) const;
   Shelf* find(const BoxRequest& request);
   Shelf* find_or_add(const BoxRequest& request);
   void await_pause();

@@ -133,6 +133,18 @@ TEST_F(ParkedBoxesTest, AShelfThatRunsEmptyGrows) {
   EXPECT_EQ(parked_->counts().misses, 20u);
 }
 
+TEST_F(ParkedBoxesTest, ThoseWithAKernelOfTheirOwnAreFewAndWaitForAPause) {
+  BoxRequest sentry;
+  sentry.sentry = true;
+
+  for (int i = 0; i < 20; ++i) create(sentry);
+  EXPECT_EQ(tries_, 0) << "in the way of creates";
+  settle();
+
+  EXPECT_EQ(parked_->counts().parked, ParkedBoxes::kMostSentry);
+  EXPECT_TRUE(create(sentry));
+}
+
 TEST_F(ParkedBoxesTest, AShelfThatNobodyTakesFromShrinksAndGoes) {
   for (int i = 0; i < 20; ++i) create({});
   settle();

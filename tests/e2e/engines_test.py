@@ -11,6 +11,7 @@ import tempfile
 import unittest
 import urllib.parse
 
+from engine_proxy import EngineProxy
 from engines import Engine, image_tar, lacking
 from live import ATOLL, Daemon, wait_until
 
@@ -301,6 +302,47 @@ class Cases:
         self.assertIn(f"{self.name} has no image localhost/no-such-image:1", done.stderr)
         self.assertIn(f"{self.name} pull localhost/no-such-image:1", done.stderr)
 
+    def test_what_cannot_begin_is_refused_before_anything_is_made(self):
+        self.engine.load_foreign_image("localhost/atoll-other:1")
+        refusals = {("--pids", "1"): ("a container needs at least 3 processes", "its agent is one of them"),
+                    ("--memory", "1m"): ("at least 8 MiB of memory", "a shell runs with that"),
+                    ("--cpus", "0.001"): ("at least 0.01 of a processor", "hint:"),
+                    ("-u", "0"): (f"{self.name} cannot run as user 0", "native"),
+                    ("-u", "root"): (f"{self.name} cannot run as user root", "native"),
+                    ("--image", "Upper/Case"): ("its name is in small letters", ""),
+                    ("--image", "localhost/atoll-other:1"): ("image localhost/atoll-other:1 is for a", "--platform linux/")}
+        with EngineProxy(self.engine) as proxy:
+            for flags, words in refusals.items():
+                with self.subTest(flags=flags):
+                    done = self.atoll("run", "--driver", self.name, *flags, "--", "true", **proxy.environment)
+                    self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
+                    for word in words:
+                        self.assertIn(word, done.stderr)
+            self.assertEqual([one for one in proxy.requests if "/containers/create" in str(one)], [])
+        done = self.atoll("run", "--driver", self.name, "--pids", "3", "--", "true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.atoll("run", "--driver", self.name, "-u", "1234", "--", "true")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("every command is user 1000 here", done.stderr)
+
+    def test_a_full_sandbox_says_what_helps(self):
+        daemon = self.daemon()
+        box = daemon.create(driver=self.name, resources={"pids": 3})
+        for _ in range(2):
+            daemon.start_process(box, "sleep", "1000")
+        told = daemon.call("POST", f"/v1/sandboxes/{box}/exec", {"argv": ["true"]})
+        self.assertEqual((told.status, told.json["code"]), (429, "resource_exhausted"), told)
+        self.assertIn("as many processes as it may have", told.json["detail"])
+        self.assertIn("--pids", told.json["hint"])
+        changed = daemon.call("PATCH", f"/v1/sandboxes/{box}", {"resources": {"pids": 1}})
+        self.assertIn(changed.status, (400, 409), changed)  # podman changes none
+        daemon.call("DELETE", f"/v1/sandboxes/{box}")
+
+    def test_what_is_no_socket_and_what_is_not_ours_is_told(self):
+        done = self.run_in("true", **{self.variable: "unix:///etc/passwd"})
+        self.assertIn(f"{self.name} is not there: /etc/passwd is no socket", done.stderr)
+        self.assertIn(f"{self.variable}=unix:///path", done.stderr)
+
     def test_an_engine_that_hangs_does_not_hold_up_others(self):
         path = f"{self.place}/hung.sock"
         with contextlib.closing(socket.socket(socket.AF_UNIX)) as hung:
@@ -315,6 +357,13 @@ class Cases:
 
 class Docker(Cases, unittest.TestCase):
     name, variable = "docker", "DOCKER_HOST"
+
+    def test_doctor_attacks_it_and_nothing_is_reached(self):
+        done = self.atoll("doctor", "--attack", "--driver", self.name, "--json")
+        card = json.loads(done.stdout)
+        self.assertEqual((done.returncode, [row for row in card["attacks"] if row["outcome"] in ("reached", "broken")]), (0, []), done.stderr)
+        self.assertGreater(card["totals"]["denied"], 80)
+        self.no_containers()
 
 
 class Podman(Cases, unittest.TestCase):

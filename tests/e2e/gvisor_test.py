@@ -93,6 +93,17 @@ class Run(unittest.TestCase):
         self.assertIn("MemoryError", done.stderr)
         self.assertEqual(run("python3", "-c", "bytearray(64 << 20)", flags=("--memory", "256m")).returncode, 0)
 
+    def test_what_it_cannot_start_with_is_refused_at_once(self):
+        refusals = {("--memory", "8m"): "no program is loaded with less than 16 MiB",
+                    ("--cpus", "0.01"): "needs at least 0.05 of a processor", ("--pids", "9"): "gvisor cannot limit pids"}
+        for flags, words in refusals.items():
+            with self.subTest(flags=flags):
+                done = run("true", flags=flags)
+                self.assertEqual(done.returncode, 125)
+                self.assertIn(words, done.stderr)
+                self.assertIn("hint:", done.stderr)
+        self.expect(run("sh", "-c", "ls / | head -n 1", flags=("--memory", "16m", "--cpus", "0.2")), "bin\n")
+
     def test_a_runtime_that_is_none_is_no_sandbox(self):
         """Whatever calls itself runsc: an agent that finds itself in the host's kernel runs nothing."""
         with tempfile.TemporaryDirectory(prefix="atoll-gvisor-") as place:
@@ -118,6 +129,13 @@ class Run(unittest.TestCase):
             self.assertEqual(doctor.returncode, 1)
             self.assertIn("apt install runsc", doctor.stdout)
 
+    def test_doctor_attacks_it_and_nothing_is_reached(self):
+        done = subprocess.run([ATOLL, "doctor", "--attack", "--driver", "gvisor", "--json"], capture_output=True, text=True, timeout=240,
+                              env={**os.environ, "ATOLL_STATE": "/nonexistent/atoll"})
+        card = json.loads(done.stdout)
+        self.assertEqual((done.returncode, [row for row in card["attacks"] if row["outcome"] in ("reached", "broken")]), (0, []), done.stderr)
+        self.assertGreater(card["totals"]["denied"], 80)
+
     def test_doctor_tries_it(self):
         done = subprocess.run([ATOLL, "doctor", "gvisor", "--json"], capture_output=True, text=True, timeout=60)
         told = json.loads(done.stdout)
@@ -125,17 +143,64 @@ class Run(unittest.TestCase):
         self.assertLessEqual({"runsc", "kernel"}, {check["name"] for check in told["checks"]})
 
 
-class Served(unittest.TestCase):
+def keepers(daemon):
+    """The first process of each sandbox, as the host sees it."""
+    launchers = set(daemon.launchers())
+    return [pid for pid in all_pids() if name_of(pid) == "atoll-oci" and parent_of(pid) in launchers]
+
+
+class MadeAhead(unittest.TestCase):
+    """Sandboxes that wait for whoever comes next, once somebody has come."""
+
+    MOST = 4
+
     def setUp(self):
         self.daemon = Daemon().start()
         self.addCleanup(self.daemon.end)  # asserts that nothing is left
+        self.assertEqual(keepers(self.daemon), [], "before anybody has asked")
+        self.first = self.daemon.create(driver="gvisor", ttl_s=600)
+        wait_until(lambda: len(keepers(self.daemon)) == 1 + self.MOST, "they are made")
+
+    def sh(self, box, script):
+        return self.daemon.exec(box, "sh", "-c", script)["stdout"]
+
+    def test_one_is_handed_over_with_what_it_is_told(self):
+        told = self.daemon.call("POST", "/v1/runs", {"sandbox": {"driver": "gvisor", "env": {"SECRET": "s"}},
+                                                     "exec": {"argv": ["sh", "-c", "echo $SECRET; cat /proc/version"]}}).json
+        self.assertIn("hand_over", {stage["name"] for stage in told["stages"]})
+        self.assertTrue(told["stdout"].startswith("s\n"), told)
+        self.assertNotIn(pathlib.Path("/proc/version").read_text(), told["stdout"])
+
+    def test_it_is_as_any_other(self):
+        box = self.daemon.create(driver="gvisor", ttl_s=600, env={"SECRET": "s"})
+        self.daemon.start_process(box, "sh", "-c", "echo up > up; exec sleep 1000")
+        wait_until(lambda: self.sh(box, "cat up 2>/dev/null"), "it runs")
+        # What it was told goes on with its memory, in the same sandbox.
+        kept = self.daemon.call("POST", f"/v1/sandboxes/{box}/snapshots", {"kind": "memory"}, timeout=60)
+        self.assertEqual(kept.status, 201, kept)
+        self.assertEqual(self.sh(box, "echo $SECRET $ATOLL_SANDBOX_ID; cat up"), f"s {box}\nup\n")
+        # And a sandbox from there has what it is told itself.
+        again = self.daemon.create(snapshot=kept.json["id"], env={"SECRET": "t"})
+        self.assertEqual(self.sh(again, "echo $SECRET; cat up"), "t\nup\n")
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertEqual(self.sh(box, "echo $SECRET"), "s\n")
+        for one in (box, again, self.first):
+            self.assertEqual(self.daemon.call("DELETE", f"/v1/sandboxes/{one}").status, 204)
+        self.assertEqual(self.daemon.call("DELETE", f"/v1/snapshots/{kept.json['id']}").status, 204)
+
+    def test_those_that_nobody_took_end_with_the_daemon(self):
+        self.daemon.kill()
+        self.daemon.start()
+        wait_until(lambda: len(keepers(self.daemon)) == 1, "only the one that is somebody's is left")
+
+
+class Served(unittest.TestCase):
+    def setUp(self):
+        self.daemon = Daemon(arguments=("--parked", "0")).start()
+        self.addCleanup(self.daemon.end)  # asserts that nothing is left
         self.box = self.daemon.create(driver="gvisor", ttl_s=600, env={"SECRET": "s"})
         self.counter = self.daemon.start_process(self.box, "sh", "-c", COUNTER)
-
-    def keepers(self):
-        """The first process of each sandbox, as the host sees it."""
-        launchers = set(self.daemon.launchers())
-        return [pid for pid in all_pids() if name_of(pid) == "atoll-oci" and parent_of(pid) in launchers]
 
     def lines(self, most):
         text = ""
@@ -163,7 +228,7 @@ class Served(unittest.TestCase):
         self.assertEqual(self.daemon.call("DELETE", f"/v1/sandboxes/{self.box}").status, 204)
 
     def test_what_stands_around_it_takes_it_along(self):
-        (keeper,) = self.keepers()
+        (keeper,) = keepers(self.daemon)
         family = processes_of(self.daemon.directory)
         self.assertTrue(any((name_of(pid) or "").startswith("exe") or "runsc" in (name_of(pid) or "") for pid in family), family)
 
@@ -173,7 +238,7 @@ class Served(unittest.TestCase):
         wait_until(lambda: not any(is_alive(pid) and "runsc" in (name_of(pid) or "") for pid in family), "nobody of it lives")
 
     def test_the_second_kernels_death_is_the_sandboxes(self):
-        (keeper,) = self.keepers()
+        (keeper,) = keepers(self.daemon)
         runtime = next(pid for pid in all_pids() if parent_of(pid) == keeper)
 
         os.kill(runtime, signal.SIGKILL)

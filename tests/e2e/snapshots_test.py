@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import threading
 import unittest
@@ -175,6 +176,17 @@ class EngineCases(Cases):
 
     def images(self):
         return self.engine.snapshot_images()
+
+    def test_what_a_fork_needed_goes_with_the_daemons_sandboxes(self):
+        box = self.create(driver=self.name, persistence="persistent")
+        self.sh(box, "echo kept > file")
+        answer = self.ask("POST", f"/v1/sandboxes/{box}/fork", {"count": 2}, 201).json["sandboxes"]
+        for child in answer:
+            self.assertEqual(self.sh(child["id"], "cat file; echo own > file; cat file; ls -ld . | cut -c1-10"), "kept\nown\ndrwxr-xr-x\n")
+        self.assertEqual(self.sh(box, "cat file"), "kept\n")
+        self.daemon.process.send_signal(signal.SIGINT)
+        self.daemon.process.wait(60)
+        self.assertEqual((self.images(), self.engine.containers()), ([], []))
 
     def test_memory_is_refused(self):
         box = self.create(driver=self.name)

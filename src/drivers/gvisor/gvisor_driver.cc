@@ -7,6 +7,7 @@ namespace atl::drivers {
 std::unique_ptr<Driver> make_gvisor_driver(const Context& context) {
   auto options = native::box_options("gvisor");
   options.sentry = true;
+  options.most_parked = context.most_parked;
   // Who ends with us keeps nothing.
   if (!context.engines.directory.empty() && !context.engines.end_with_us)
     options.snapshots = context.engines.directory + "/gvisor-snapshots";

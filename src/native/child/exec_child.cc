@@ -174,6 +174,11 @@ Result<pid_t> spawn_child(ChildPlan& plan) {
   const int clone_errno = errno;
   sigprocmask(SIG_SETMASK, &saved, nullptr);
 
+  if (pid < 0 && clone_errno == EAGAIN) {
+    return Error(Code::resource_exhausted, "the sandbox has as many processes as it may have",
+                 clone_errno)
+        .with_hint("end some of them, or give it more: --pids N");
+  }
   if (pid < 0) return os_error_from(clone_errno, "starting a process");
   if (plan.failed_at == ChildStage::none) return pid;
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
