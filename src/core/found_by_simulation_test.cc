@@ -1,5 +1,6 @@
 // Lies that tests/simulation has found, one by one: each was told before it was mended.
 #include "core/engine_world_internal.h"
+#include "core/sessions.h"
 
 namespace atl {
 namespace {
@@ -315,6 +316,37 @@ TEST_F(FoundBySimulationTest, AChildThatDiesWhileItsSiblingFailsIsDroppedToo) {
 
   ASSERT_FALSE(forked);
   EXPECT_THAT(world_.host().ids(), ElementsAre(id));
+}
+
+TEST_F(FoundBySimulationTest, ASessionThatIsRenewedWhileItIsClosedStaysClosed) {
+  // Two hold the sandbox, so it outlives the one.
+  const SessionAsk ask{.scope = SessionScope::shared};
+  const auto id = world_.run(world_.engine().open_session({}, ask, std::nullopt))->id;
+  ASSERT_TRUE(world_.run(world_.engine().open_session({}, ask, std::nullopt)));
+
+  auto closing = world_.begin(world_.engine().close_session({}, id));
+  auto renewing = world_.begin(world_.engine().renew_session({}, id, std::nullopt));
+  world_.wait_until([&] { return closing.done() && renewing.done(); });
+  world_.restart();
+
+  EXPECT_TRUE(closing.get());
+  EXPECT_THAT(world_.engine().list_sessions({}), SizeIs(1));
+}
+
+TEST_F(FoundBySimulationTest, ASessionThatIsRenewedBeforeItIsEndedGoesOn) {
+  std::set<std::string> ids;
+  for (int i = 0; i < 2; ++i)
+    ids.insert(world_.run(world_.engine().open_session({}, {}, std::nullopt))->id);
+  world_.clock.advance(kDefaultSessionLife);
+
+  // One after the other, so the second one's turn comes later.
+  auto ending = world_.begin(world_.engine().end_sessions());
+  const auto renewed = world_.run(world_.engine().renew_session({}, *ids.rbegin(), std::nullopt));
+  world_.wait_until([&] { return ending.done(); });
+
+  ASSERT_TRUE(renewed) << renewed.error().message();
+  EXPECT_TRUE(world_.engine().get_session({}, *ids.rbegin()));
+  EXPECT_FALSE(world_.engine().get_session({}, *ids.begin()));
 }
 
 }  // namespace

@@ -280,6 +280,10 @@ Task<SessionView> Sessions::renew(Caller caller, std::string id, std::optional<s
     co_return Error(Code::not_found, "the sandbox of session " + id + " has ended")
         .with_hint("open another session");
   }
+  // Written behind the end of its session, a renewal would bring that back with the next daemon.
+  const auto gate = gate_of(session->view.tenant, record->name.empty() ? record->id : record->name);
+  CO_TRY(auto turn, co_await gate->take());
+  CO_TRY_OK(find(caller, id));
   Session before(*session);
   session->ttl = life;
   session->view.expires_at = parts_.clock.wall() + life;
@@ -295,15 +299,22 @@ Task<SessionView> Sessions::renew(Caller caller, std::string id, std::optional<s
 
 Task<> Sessions::close(Caller caller, std::string id) {
   CO_TRY(const auto session, find(caller, id));
-  co_return co_await close_now(session);
+  co_return co_await close_now(session, Why::asked);
 }
 
-Task<> Sessions::close_now(SessionPtr session) {
+// Nobody has renewed it, or its sandbox has ended.
+bool Sessions::is_over(const Session& session) const {
+  return session.expires_boot <= parts_.clock.boot() ||
+         !parts_.sandboxes.find(session.view.sandbox);
+}
+
+Task<> Sessions::close_now(SessionPtr session, Why why) {
   const auto record = parts_.sandboxes.find(session->view.sandbox);
   const std::string name = record && !record->name.empty() ? record->name : session->view.sandbox;
   const auto gate = gate_of(session->view.tenant, name);
   CO_TRY(auto turn, co_await gate->take());
   if (!by_id_.contains(session->view.id)) co_return Result<>();
+  if (why == Why::over && !is_over(*session)) co_return Result<>();
   store::Transaction transaction{store::Durability::disk, {store::DropSession{session->view.id}}};
   CO_TRY_OK(co_await parts_.store.commit(std::move(transaction)));
   erase(session);
@@ -331,14 +342,12 @@ Task<> Sessions::leave(RecordPtr record) {
 }
 
 Task<> Sessions::step() {
-  const Micros now = parts_.clock.boot();
   std::vector<SessionPtr> over;
   for (const auto& [id, session] : by_id_) {
-    const bool is_gone = !parts_.sandboxes.find(session->view.sandbox);
-    if (session->expires_boot <= now || is_gone) over.push_back(session);
+    if (is_over(*session)) over.push_back(session);
   }
   for (const auto& session : over) {
-    auto closed = co_await close_now(session);
+    auto closed = co_await close_now(session, Why::over);
     if (!closed) {
       telemetry::log_warn("a session could not be closed, it is tried again",
                           {{"session", session->view.id}, {"why", closed.error().message()}});

@@ -59,7 +59,10 @@ class Sessions final {
   SessionView view_of(const Session& session) const;
   Task<RecordPtr> join_or_make(Caller caller, SessionAsk ask, std::optional<CreateRequest> request);
   Task<> write(SessionPtr session);
-  Task<> close_now(SessionPtr session);
+  enum class Why : uint8_t { asked, over };
+  // What was over may have been renewed before its turn comes, and goes on then.
+  Task<> close_now(SessionPtr session, Why why);
+  bool is_over(const Session& session) const;
   // What becomes of a sandbox that nobody holds any more.
   Task<> leave(RecordPtr record);
   Task<> keep_alive(RecordPtr record, WallTime until);
