@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/text.h"
+#include "os/cgroup_members.h"
 #include "os/file.h"
 
 namespace atl::agent {
@@ -181,24 +181,12 @@ void ExecGroup::start_over() {
     write_text(memory->directory.get(), "memory.max_usage_in_bytes", "0");
 }
 
-std::vector<int> ExecGroup::members() const {
-  std::vector<int> pids;
-  const Part* part = find(native::kRolePids);
-  const auto text = part ? os::read_file(part->directory.get(), "cgroup.procs", 4 << 20)
-                         : Result<std::string>("");
-  for (const auto& line : text ? split(*text, '\n') : std::vector<std::string>()) {
-    // Zero is somebody outside of our pid namespace.
-    if (const int pid = static_cast<int>(std::strtol(line.c_str(), nullptr, 10)); pid > 1)
-      pids.push_back(pid);
-  }
-  return pids;
-}
-
 void ExecGroup::signal(int number) const {
   const Part* part = find(native::kRolePids);
   if (part == nullptr) return;
+  const auto members = [part] { return os::cgroup_members(part->directory.get()); };
   if (number != SIGKILL) {
-    for (const int pid : members()) ::kill(pid, number);
+    os::signal_members(members, number);
     return;
   }
   // Who gets no processor cannot even die.
@@ -209,11 +197,10 @@ void ExecGroup::signal(int number) const {
   // Nobody can fork any more, so everybody can be counted.
   write_text(part->directory.get(), "pids.max", "0");
   is_closed_ = true;
-  std::vector<int> seen;
+  std::vector<pid_t> seen;
   for (int round = 0; round < kKillRounds; ++round) {
     bool news = false;
-    for (const int pid : members()) {
-      ::kill(pid, SIGKILL);
+    for (const pid_t pid : os::signal_members(members, SIGKILL)) {
       if (std::ranges::find(seen, pid) != seen.end()) continue;
       seen.push_back(pid);
       news = true;

@@ -63,7 +63,6 @@ class ExecGroup final {
     Fd join;
   };
   const Part* find(uint8_t role) const;
-  std::vector<int> members() const;
   // Nobody is in it, and hardly anything left.
   bool is_as_new() const;
   // Counts from zero again, for the next command.

@@ -371,7 +371,7 @@ void ProcessTable::drop_ended_tools() {
 void ProcessTable::send(Process& process, int signal) {
   if (process.group) {
     process.group->signal(signal);
-  } else {
+  } else if (running_.contains(process.pid)) {  // reaped, its number may be a stranger's
     signal_tree(process.pid, process.mark, signal);
   }
 }

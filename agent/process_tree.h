@@ -11,10 +11,16 @@
 #include <set>
 #include <string>
 
+#include "os/process.h"
+
 namespace atl::agent {
 
 // "ATOLL_EXEC=<sandbox>.<number>": put into the environment of every command.
 constexpr const char* kExecMark = "ATOLL_EXEC";
+
+// To exactly this process, and not to a later one with the same pid. Where no pidfd is to be had,
+// in gVisor or behind an old filter of an engine's, it is looked at just before.
+void signal_process(const os::ProcessStat& process, int signal);
 
 // Sends the signal to the command `root` (its pid was also its session) and all that it started.
 // SIGKILL first stops what it finds and looks again, so that nobody forks away meanwhile.

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/process_tree.h"
 #include "os/process.h"
 
 namespace atl::agent {
@@ -63,7 +64,7 @@ std::string press_signal_keys(const Fd& master, pid_t session, std::string_view 
                                                       : 0;
     if (number == 0) left += key;
     for (const auto& process : number == 0 ? std::vector<os::ProcessStat>() : os::all_processes()) {
-      if (process.session == session) kill(process.pid, number);
+      if (process.session == session) signal_process(process, number);
     }
   }
   return left;

@@ -59,7 +59,17 @@ Result<Fd> open_directory(const std::string& path, const DaemonUser& user,
   return directory;
 }
 
-Error in_use(const std::string& path, const std::string& pid) {
+// What the lock holds, "PID START", is still a process, and the same one.
+bool is_alive(const std::string& holder) {
+  char* rest = nullptr;
+  const auto found = os::find_process(static_cast<pid_t>(std::strtol(holder.c_str(), &rest, 10)));
+  if (!found || found->state == 'Z') return false;
+  const uint64_t start_ticks = std::strtoull(rest, nullptr, 10);
+  return start_ticks == 0 || start_ticks == found->start_ticks;  // an earlier release wrote none
+}
+
+Error in_use(const std::string& path, const std::string& holder) {
+  const std::string pid = holder.substr(0, holder.find(' '));
   return Error(Code::conflict, "another daemon uses " + path +
                                    (pid.empty() ? "" : " (pid " + to_printable(pid) + ")"))
       .with_hint("talk to it with: atoll ps --state " + path +
@@ -71,17 +81,17 @@ Result<Fd> take_lock(int directory, const std::string& path) {
   const auto give_up = std::chrono::steady_clock::now() + kDyingPatience;
   while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return os_error("locking", path);
-    char pid[32] = {};
-    static_cast<void>(pread(lock.get(), pid, sizeof pid - 1, 0));
+    char holder[64] = {};
+    static_cast<void>(pread(lock.get(), holder, sizeof holder - 1, 0));
     // A daemon that was killed while it started a program holds its lock until that program runs.
-    const auto holder = os::find_process(static_cast<pid_t>(std::strtol(pid, nullptr, 10)));
-    const bool is_dead = !holder || holder->state == 'Z';
-    if (!is_dead || std::chrono::steady_clock::now() > give_up) return in_use(path, pid);
+    if (is_alive(holder) || std::chrono::steady_clock::now() > give_up) return in_use(path, holder);
     poll(nullptr, 0, 10);
   }
-  const std::string pid = std::to_string(getpid());
+  const auto self = os::find_process(getpid());
+  const std::string holder =
+      std::to_string(getpid()) + " " + std::to_string(self ? self->start_ticks : 0);
   if (ftruncate(lock.get(), 0) != 0) return os_error("writing the lock of", path);
-  TRY_OK(os::write_all(lock.get(), pid));
+  TRY_OK(os::write_all(lock.get(), holder));
   return lock;
 }
 

@@ -1,6 +1,6 @@
 // The state directory: everything that a daemon keeps, and the lock that makes it the only one.
 //
-//   DIR/lock         held by the daemon for as long as it lives; its pid is inside
+//   DIR/lock         held by the daemon for as long as it lives; its pid and start time are inside
 //   DIR/atoll.db     the store
 //   DIR/admin.key    the first key (0600)
 //   DIR/atoll.sock   the daemon's Unix socket (0600)

@@ -78,6 +78,9 @@ void add_verdict(DoctorPage& page, const DriverReport& report) {
   }
   page.driver(report.driver);
   if (!flag_at(report.driver, "available")) return;
+  for (const json::Value& sentence : list_at(at(report.driver, "capabilities"), "not_protected"))
+    if (sentence.is_string())
+      page.below("not protected: " + single_line(std::string(sentence.get_string())));
   if (report.needs_root) {
     page.below("not tried: it needs a root file system, --rootfs DIR");
     return;

@@ -21,6 +21,7 @@
 #include "cli/verbs.h"
 #include "drivers/extension/extension_check.h"
 #include "drivers/extension/grants.h"
+#include "drivers/extension/rights.h"
 #include "drivers/extension/settings.h"
 #include "drivers/registry.h"
 #include "json/json.h"
@@ -37,6 +38,7 @@ constexpr Flag kFlags[] = {
      "how far its isolation is believed: none (the default), process, container, sentry, vm"},
     {"socket", 0, "PATH", "where it listens, instead of what the manifest says"},
     {"set", 0, "NAME=VALUE", "a setting that the manifest describes; may be repeated"},
+    {"allow-root", 0, "", "also if it runs as root, or with capabilities"},
     {"force", 'f', "", "rm: also while a daemon has sandboxes of it"},
 };
 
@@ -60,6 +62,19 @@ Result<Isolation> trust_from(const Args& args) {
   return usage_error("--trust-isolation: '" + to_printable(*word) +
                          "' is none of none, process, container, sentry, vm",
                      "extension");
+}
+
+// Code::permission_denied where it may do more than it should need.
+Result<> look_at_rights(const Context& context, const Grant& grant) {
+  TRY(const auto rights, extension::get_rights_at(grant.manifest.socket));
+  if (rights.are_too_many() && !context.args.has("allow-root")) {
+    return Error(Code::permission_denied, extension::warning_of(rights))
+        .with_hint(
+            "run it as a user of its own, as examples/extension does; if it cannot do without: "
+            "--allow-root");
+  }
+  if (!context.quiet() && !context.json()) tell("atoll: it runs " + extension::in_words(rights));
+  return {};
 }
 
 // As the manifest and the flags have it, and as its socket is found.
@@ -102,9 +117,10 @@ void tell_restart(Context& context) {
 }
 
 Result<int> add(Context& context) {
-  TRY_OK(allow_flags(context.args, {"trust-isolation", "socket", "set"}));
+  TRY_OK(allow_flags(context.args, {"trust-isolation", "socket", "set", "allow-root"}));
   TRY(const std::string state, state_directory_from(context.args, find_variable));
   TRY(const Grant grant, grant_from(context.args, context.args.words()[1]));
+  TRY_OK(look_at_rights(context, grant));
   TRY_OK(extension::write_grant(state, grant));
   if (context.json()) {
     TRY_OK(print_json(view_of(grant)));
@@ -233,11 +249,11 @@ Result<int> check(Context& context) {
   const std::string& word = context.args.words()[1];
   Grant grant;
   if (extension::is_extension_name(word)) {
-    TRY_OK(allow_flags(context.args, {}));
+    TRY_OK(allow_flags(context.args, {"allow-root"}));
     TRY(const std::string state, state_directory_from(context.args, find_variable));
     TRY(grant, extension::read_grant(state, word, drivers::reserved_names()));
   } else {
-    TRY_OK(allow_flags(context.args, {"trust-isolation", "socket", "set"}));
+    TRY_OK(allow_flags(context.args, {"trust-isolation", "socket", "set", "allow-root"}));
     TRY(grant, grant_from(context.args, word));
   }
   TRY(const std::string libexec, context.program.find_libexec());
@@ -247,7 +263,8 @@ Result<int> check(Context& context) {
       run_task(loop, extension::check_extension(loop.get_executor(),
                                                 {.grant = std::move(grant),
                                                  .directory = scratch->path(),
-                                                 .agent = libexec + "/atoll-agent"})));
+                                                 .agent = libexec + "/atoll-agent",
+                                                 .allows_root = context.args.has("allow-root")})));
   // What was told to stop comes to its end.
   loop.restart();
   loop.poll();

@@ -263,8 +263,13 @@ Task<RecordPtr> Creator::create_for_pool(CreateRequest request, Parking parking)
   CO_TRY_OK(check_create(request, parts_.options));
   never_wait(request);
   CO_TRY_OK(co_await ask_if_needed(to_wish(request)));
-  // A member of no tenant: what is below the members' floor would be for few.
-  const Caller nobody{.tenant = ""};
+  // A member of no tenant: what is below the members' floor would be for few. Where a driver below
+  // it is named, it is for those.
+  Caller nobody{.tenant = ""};
+  RouteWish wish = to_wish(request);
+  wish.floor = parts_.options.members_floor;
+  const bool is_named = !wish.driver.empty() || !wish.preferred.empty();
+  if (is_named && !find_route(parts_.drivers, wish)) nobody.role = Role::admin;
   CO_TRY(auto planned, plan(nobody, std::move(request), Lifecycle::pooled,
                             telemetry::StageTimer(parts_.clock), Entry()));
   // A request gets what its first driver would make, so what others make would be for nobody.

@@ -439,6 +439,29 @@ TEST_F(PoolsTest, MembersGetNothingBelowTheirFloor) {
   EXPECT_THAT(weak.ids(), IsEmpty());
 }
 
+TEST_F(PoolsTest, OfADriverBelowTheMembersFloorIsForAdministrators) {
+  world_.add("weak", Isolation::process);
+  world_.add("strong", Isolation::vm);
+  world_.options.members_floor = Isolation::container;
+  start_with("");
+  PoolSpec spec;
+  spec.driver = "weak";
+  EXPECT_EQ(make_pool({.target = 1}, spec).ready, 1U);
+  const auto request = [] {
+    CreateRequest asked;
+    asked.driver = "weak";
+    return asked;
+  };
+
+  const auto refused = world_.create(request());
+  const auto view = world_.run(world_.engine().create(admin_, request(), {}));
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::permission_denied);
+  ASSERT_TRUE(view) << view.error().message();
+  EXPECT_TRUE(is_hit(*view));
+}
+
 TEST_F(PoolsTest, TheRouteDecidesWhoMakesItNotThePool) {
   world_.add("near", Isolation::container);
   world_.add("strong", Isolation::vm);

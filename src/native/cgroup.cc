@@ -19,6 +19,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "os/file.h"
+#include "os/process.h"
 
 namespace atl::native {
 namespace {
@@ -108,12 +109,12 @@ std::vector<std::string> subgroups(int directory) {
   return names;
 }
 
-void kill_members(int directory) {
-  const auto text = os::read_file(directory, "cgroup.procs", 4 << 20);
-  for (const auto& line : text ? split(*text, '\n') : std::vector<std::string>()) {
-    if (const long pid = std::strtol(line.c_str(), nullptr, 10); pid > 1) {
-      kill(static_cast<pid_t>(pid), SIGKILL);
-    }
+void kill_members(int group) {
+  const auto procs = [group] { return os::read_file(group, "cgroup.procs", 4 << 20).value_or(""); };
+  for (const auto& line : split(procs(), '\n')) {
+    const auto pidfd = os::open_pidfd(std::atoi(line.c_str()));
+    // Still named once it is held: the number is no stranger's.
+    if (pidfd && contains_word(procs(), line)) static_cast<void>(os::send_signal(*pidfd, SIGKILL));
   }
 }
 
@@ -365,6 +366,11 @@ BoxCgroups BoxCgroups::find(const CgroupSlice& slice, const std::string& id) {
   box.version_ = slice.version();
   box.id_ = id;
   return box;
+}
+
+bool BoxCgroups::holds(pid_t pid) const {
+  const auto text = os::read_file(AT_FDCWD, "/proc/" + std::to_string(pid) + "/cgroup", 64 << 10);
+  return version_ == CgroupVersion::none || (text && text->find("/" + id_) != std::string::npos);
 }
 
 Result<> BoxCgroups::finish(uid_t owner, const CgroupLimits& limits) {

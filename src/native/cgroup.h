@@ -104,6 +104,9 @@ class BoxCgroups final {
   explicit operator bool() const { return !id_.empty(); }
   CgroupVersion version() const { return version_; }
 
+  // Whether a process is in one of them; where there are none, nothing speaks against it.
+  bool holds(pid_t pid) const;
+
   // Only while the sandbox is being made: thousands of them would be many descriptors to carry.
   // Files for the child to write "0" into, in this order; on v2 it makes its cgroup namespace
   // between the first and the second, and then hands the controllers down.

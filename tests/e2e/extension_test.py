@@ -47,6 +47,7 @@ class CommandLine(World):
         self.assertEqual(self.here("extension", "ls", "-q").stdout, "")
         added = self.add(self.state)
         self.assertIn("believed none", added.stderr)
+        self.assertIn(f"it runs as user {os.stat(self.extension.socket).st_uid}, without capabilities", added.stderr)
         self.assertEqual(self.here("extension", "ls", "-q").stdout, f"{NAME}\n")
         self.assertIn("container", self.here("extension", "ls").stdout)
         shown = json.loads(self.here("extension", "show", NAME, "--json").stdout)
@@ -84,9 +85,22 @@ class CommandLine(World):
         self.add(self.state)
         done = self.here("extension", "check", NAME)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(done.stdout.count("✓"), 8)
+        self.assertEqual(done.stdout.count("✓"), 9)
         steps = json.loads(self.here("extension", "check", MANIFEST, "--socket", self.extension.socket, "--json").stdout)
         self.assertTrue(all(step["holds"] for step in steps))
+
+    @unittest.skipIf(os.geteuid() != 0, "it takes root to run it as root")
+    def test_one_that_runs_as_root_is_only_added_when_that_is_said(self):
+        self.stop_extension()
+        self.extension = Extension()
+        self.extension.user = {}
+        self.extension.start()
+        refused = self.extension.add(self.state)
+        self.assertEqual(refused.returncode, 126, refused.stderr)
+        self.assertIn("runs as root: whoever gets the better of it has this host", refused.stderr)
+        self.assertIn("--allow-root", refused.stderr)
+        self.assertEqual(self.here("extension", "ls", "-q").stdout, "")
+        self.assertEqual(self.add(self.state, "--allow-root").returncode, 0)
 
     def test_a_run_without_a_daemon(self):
         self.add(self.state, "--trust-isolation", "container")
@@ -123,6 +137,8 @@ class CommandLine(World):
         self.add(self.state)
         done = self.here("doctor", NAME)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("not protected: another program makes these sandboxes", done.stdout)
+        self.assertNotIn("runs as root", done.stdout)
         self.extension.kill()
         dead = self.here("doctor", NAME)
         self.assertEqual(dead.returncode, 1, dead.stdout)

@@ -17,18 +17,33 @@ from live import ATOLL, Daemon, cgroups_of_boxes, wait_until
 LIBEXEC = {"ATOLL_LIBEXEC": os.environ["ATOLL_LIBEXEC"]} if "ATOLL_LIBEXEC" in os.environ else {}
 OWN = "native" if os.geteuid() == 0 else "rootless"
 SETUP_S = 0.3
+NAP = 100_000 + os.getpid()  # seconds that nobody else sleeps for
+# What a user leaves wherever one can, and what of it the next one could find.
+LEAVE = f"for d in . /tmp /dev/shm; do echo mine > $d/secret; done 2>/dev/null; sleep {NAP} & setsid sleep {NAP} & true"
+SEEK = f"cat secret /tmp/secret /dev/shm/secret 2>/dev/null; for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done 2>/dev/null | grep '^sleep {NAP}'"
 
 
-def profile(driver, size):
+def profile(driver, size, more):
     return f"""
 profiles:
   ready:
     drivers: [{driver}]
     fallback: []
-    min_isolation: container
     setup: ["sleep {SETUP_S}; echo it is set up > prepared"]
     pool: {size}
+    {more}
 """
+
+
+def busybox_tree(place, tools):
+    (place / "bin").mkdir(parents=True)
+    shutil.copy("/bin/busybox", place / "bin/busybox")
+    for tool in tools:
+        (place / "bin" / tool).symlink_to("busybox")
+
+
+def tar_of(place):
+    return subprocess.run(["tar", "-C", str(place), "-cf", "-", "."], capture_output=True, check=True).stdout
 
 
 def stages(box):
@@ -37,6 +52,9 @@ def stages(box):
 
 class Cases:
     """What holds on every driver; `name` is the driver's."""
+
+    more = "min_isolation: container"  # of the profile
+    can_reset = True
 
     def setUp(self):
         self.place = pathlib.Path(tempfile.mkdtemp(prefix="atoll-e2e-"))
@@ -47,7 +65,7 @@ class Cases:
 
     def start(self, size="{min: 2, max: 2}"):
         profiles = self.place / "profiles.yaml"
-        profiles.write_text(profile(self.name, size))
+        profiles.write_text(profile(self.name, size, self.more))
         os.chmod(self.place, 0o755)
         self.daemon = Daemon(arguments=["--profiles", str(profiles)])
         self.addCleanup(self.daemon.end)  # asserts that nothing is left
@@ -115,20 +133,55 @@ class Cases:
         metrics = self.daemon.call("GET", "/metrics").body.decode()
         self.assertIn(f'atoll_pool_requests_total{{driver="{self.name}",outcome="hit"}} 3', metrics)
 
+    def use(self, box):
+        """As somebody who leaves as much as one can."""
+        self.assertEqual(self.traces_in(box), "")
+        self.assertEqual(self.daemon.exec(box, "sh", "-c", LEAVE)["exit_code"], 0)
+        self.assertIn(f"sleep {NAP}", self.traces_in(box), "it would be found")
+        self.assertIn("mine", self.traces_in(box))
+
+    def traces_in(self, box):
+        return self.daemon.exec(box, "sh", "-c", SEEK)["stdout"]
+
     def test_what_somebody_had_nobody_gets(self):
         self.start()
         seen = set()
         for turn in range(4):
             self.wait_for(2)
+            waiting = self.parked()
             box, _ = self.create()
             self.assertEqual(box["pool"], "ready@1")
+            self.assertIn(box["id"], waiting)
             self.assertNotIn(box["id"], seen)
             seen.add(box["id"])
-            self.assertNotEqual(self.cat(box["id"], "secret")["exit_code"], 0)
-            self.assertEqual(self.daemon.exec(box["id"], "sh", "-c", "echo mine > secret; sleep 600 & echo $!")["exit_code"], 0)
+            self.use(box["id"])
             released = self.daemon.call("POST", f"/v1/sandboxes/{box['id']}/release", {"corrupted": turn % 2 == 1})
             self.assertEqual(released.status, 204, released)
             self.assertEqual(self.daemon.call("GET", f"/v1/sandboxes/{box['id']}").status, 404)
+        self.wait_for(2)
+        self.nothing_else_than(self.parked(), seen)
+
+    def test_one_that_is_reset_is_as_new_and_does_not_come_back_either(self):
+        self.start()
+        self.wait_for(2)
+        self.assertEqual(self.can()["reset"], self.can_reset)
+        box, _ = self.create()
+        self.use(box["id"])
+        reset = self.daemon.call("POST", f"/v1/sandboxes/{box['id']}/reset", {})
+        if self.can_reset:
+            self.assertEqual((reset.status, reset.json.get("id")), (200, box["id"]), reset)
+            self.assertEqual(self.traces_in(box["id"]), "")
+            self.assertEqual(self.cat(box["id"], "prepared")["stdout"], "it is set up\n")
+        else:
+            self.assertEqual((reset.status, reset.json["code"]), (409, "unsupported"), reset)
+        self.assertEqual(self.daemon.call("POST", f"/v1/sandboxes/{box['id']}/release", {}).status, 204)
+        self.wait_for(2)
+        self.nothing_else_than(self.parked(), {box["id"]})
+        self.assertNotIn(box["id"], self.parked())
+
+    def can(self):
+        found = self.daemon.call("GET", "/v1/drivers").json["drivers"]
+        return next(driver["capabilities"] for driver in found if driver["name"] == self.name)
 
     def test_after_kill_9_nothing_is_handed_out_twice_or_left(self):
         self.start()
@@ -231,18 +284,17 @@ class Cases:
         self.assertEqual(len(self.parked() & waiting), 1)
 
 
-@unittest.skipIf(lacking("docker") and os.environ.get("ATOLL_MUST_RUN") != "1", f"no dockerd here: {lacking('docker')}")
-class Docker(Cases, unittest.TestCase):
-    name = "docker"
-
+class Engines(Cases):
     @classmethod
     def setUpClass(cls):
-        cls.engine = Engine("docker").start()
+        if lacking(cls.name) and os.environ.get("ATOLL_MUST_RUN") != "1":
+            raise unittest.SkipTest(f"no {cls.name} here: {lacking(cls.name)}")
+        cls.engine = Engine(cls.name).start()
 
     @classmethod
     def tearDownClass(cls):
         left = cls.engine.stop()
-        assert not left, f"docker has left: {left}"
+        assert not left, f"{cls.name} has left: {left}"
 
     def engine_environment(self):
         return self.engine.environment
@@ -253,14 +305,43 @@ class Docker(Cases, unittest.TestCase):
                    f"only {boxes} are there; {self.engine.containers()}")
 
 
-class Native(Cases, unittest.TestCase):
-    name = OWN
+class Docker(Engines, unittest.TestCase):
+    name = "docker"
 
+
+class Podman(Engines, unittest.TestCase):
+    name = "podman"
+
+
+class OfOurOwn(Cases):
     def nothing_else_than(self, boxes, gone):
-        known = self.daemon.call("GET", "/v1/sandboxes?tenant=*").json["sandboxes"]
-        self.assertEqual({box["id"] for box in known}, boxes)
-        # Of others there may be some beside them: what the launcher itself keeps ready, and our neighbours'.
-        self.assertEqual({os.path.basename(group) for group in cgroups_of_boxes()} & gone, set())
+        def are_there():
+            known = self.daemon.call("GET", "/v1/sandboxes?tenant=*").json["sandboxes"]
+            # Of others there may be some beside them: what the launcher itself keeps ready, and our neighbours'.
+            return {box["id"] for box in known} == boxes and not {os.path.basename(group) for group in cgroups_of_boxes()} & gone
+        wait_until(are_there, f"only {boxes} are there")
+
+
+@unittest.skipIf((lacking("runsc") or os.geteuid() != 0) and os.environ.get("ATOLL_MUST_RUN") != "1", "gvisor needs runsc and root here")
+class Gvisor(OfOurOwn, unittest.TestCase):
+    name = "gvisor"
+
+
+@unittest.skipIf(os.geteuid() != 0 and os.environ.get("ATOLL_MUST_RUN") != "1", "a daemon's templates on chroot need root")
+class Chroot(OfOurOwn, unittest.TestCase):
+    """Its root is a template, which has to be there before the pool can be filled."""
+    name = "chroot"
+    more = "template: tiny"
+    can_reset = False
+
+    def start(self, size="{min: 2, max: 2}"):
+        super().start(size)
+        busybox_tree(self.place / "tree", ("sh", "cat", "sleep", "setsid", "tr", "grep"))
+        self.assertEqual(self.daemon.call("PUT", "/v1/templates/tiny", tar_of(self.place / "tree")).status, 201)
+
+
+class Native(OfOurOwn, unittest.TestCase):
+    name = OWN
 
     def atoll(self, *words, code=0):
         done = subprocess.run([ATOLL, *words, "--state", self.daemon.state], capture_output=True, text=True, timeout=60)
@@ -310,13 +391,9 @@ class Native(Cases, unittest.TestCase):
         def put(word):
             tree = self.place / "tree"
             shutil.rmtree(tree, ignore_errors=True)
-            (tree / "bin").mkdir(parents=True)
-            shutil.copy("/bin/busybox", tree / "bin/busybox")
-            for tool in ("sh", "cat"):
-                (tree / "bin" / tool).symlink_to("busybox")
+            busybox_tree(tree, ("sh", "cat"))
             (tree / "motto").write_text(word)
-            archive = subprocess.run(["tar", "-C", str(tree), "-cf", "-", "."], capture_output=True, check=True).stdout
-            answer = self.daemon.call("PUT", "/v1/templates/tiny", archive)
+            answer = self.daemon.call("PUT", "/v1/templates/tiny", tar_of(tree))
             self.assertEqual(answer.status, 201, answer)
         put("first")
         self.atoll("pool", "create", "--driver", OWN, "--template", "tiny", "--min", "1", "tiny")

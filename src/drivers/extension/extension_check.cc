@@ -7,6 +7,7 @@
 #include "driver/new_file.h"
 #include "drivers/extension/extension_client.h"
 #include "drivers/extension/extension_driver.h"
+#include "drivers/extension/rights.h"
 
 namespace atl::extension {
 namespace {
@@ -67,6 +68,7 @@ class Check final {
     auto greeted = co_await greet();
     if (!note("it says who it is, in a protocol that both speak", std::move(greeted)))
       co_return Result<>();
+    note("it runs as somebody without power over this host", look_at_rights());
     auto refused = co_await refuse_what_is_wrong();
     note("it refuses what it does not understand, and goes on", std::move(refused));
     driver_ = make_driver();
@@ -101,6 +103,15 @@ class Check final {
   Task<> greet() {
     CO_TRY_OK(co_await client_.hello());
     co_return Result<>();
+  }
+
+  // Of who answered the greeting.
+  Result<> look_at_rights() const {
+    const auto& listener = client_.listener();
+    const auto rights = find_rights({listener.pid, listener.uid, listener.gid});
+    if (options_.allows_root || (rights ? !rights->are_too_many() : listener.uid != 0)) return {};
+    return Error(Code::permission_denied, warning_of(rights.value_or(Rights{})))
+        .with_hint("run it as a user of its own; if it cannot do without: --allow-root");
   }
 
   Task<> refuse_what_is_wrong() {

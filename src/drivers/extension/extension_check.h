@@ -22,6 +22,7 @@ struct CheckOptions {
   Grant grant;
   std::string directory;  // ours, and empty
   std::string agent;      // atoll-agent
+  bool allows_root = false;
 };
 
 // In order, up to the first that makes the rest pointless.

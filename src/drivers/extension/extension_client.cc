@@ -53,6 +53,7 @@ Task<std::unique_ptr<LineStream>> ExtensionClient::connect(steady_clock::time_po
     co_return Error(Code::permission_denied,
                     "another user than " + std::to_string(grant_.uid) + " listens on " + path);
   }
+  listener_ = *peer;
   (*stream)->set_deadline(until);
   co_return std::make_unique<LineStream>(*std::move(stream));
 }

@@ -22,6 +22,8 @@ class ExtensionClient final {
 
   const Grant& grant() const { return grant_; }
   const std::string& name() const { return grant_.manifest.name; }
+  // Who listened when it was last spoken to.
+  const net::PeerCredentials& listener() const { return listener_; }
 
   // Who it is and what works now; within what was granted, or Code::permission_denied.
   Task<Claim> hello();
@@ -52,6 +54,7 @@ class ExtensionClient final {
 
   asio::any_io_executor executor_;
   Grant grant_;
+  net::PeerCredentials listener_;
 };
 
 }  // namespace atl::extension

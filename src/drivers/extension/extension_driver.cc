@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "drivers/extension/extension_sandbox.h"
+#include "drivers/extension/rights.h"
 #include "telemetry/log.h"
 
 namespace atl::extension {
@@ -129,6 +130,9 @@ class ExtensionDriver final : public Driver {
     CO_TRY_OK(check_setup());
     CO_TRY(const auto claim, co_await fleet->client.hello());
     fleet->can = to_capabilities(claim, fleet->client.grant().trust_isolation);
+    const auto& listener = fleet->client.listener();
+    const auto rights = find_rights({listener.pid, listener.uid, listener.gid});
+    if (rights && rights->are_too_many()) fleet->can->not_protected.push_back(warning_of(*rights));
     limits_memory_ = claim.limits.memory == Limit::enforced;
     co_return *fleet->can;
   }

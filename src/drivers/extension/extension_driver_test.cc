@@ -50,6 +50,18 @@ class ExtensionTest : public testing::Test, public DriverListener {
   std::map<std::string, EndedBy> ended_;
 };
 
+TEST_F(ExtensionTest, SaysSoWhenItsProgramRunsAsRoot) {
+  const auto can = run_task(loop_, driver().probe());
+
+  ASSERT_TRUE(can) << can.error().message();
+  const auto warning = testing::Contains(HasSubstr("runs as root"));
+  if (geteuid() == 0) {
+    EXPECT_THAT(can->not_protected, warning);
+  } else {
+    EXPECT_THAT(can->not_protected, testing::Not(warning));
+  }
+}
+
 TEST_F(ExtensionTest, MakesASandboxWhoseAgentAnswers) {
   SandboxSpec spec;
   spec.env["SECRET"] = "hunter2";

@@ -117,7 +117,7 @@ Result<> Launcher::watch_signals() {
     while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0) {
       const pid_t pid = ended.si_pid;
       const auto box = std::ranges::find_if(
-          boxes_, [&](const auto& b) { return b.second->is_child && b.second->record.pid == pid; });
+          boxes_, [&](const auto& b) { return b.second->is_child && b.second->is_agent(pid); });
       if (box != boxes_.end()) {
         const std::string id = box->first;
         on_agent_ended(id);
@@ -164,6 +164,8 @@ Result<> Launcher::take_up(const std::string& id) {
   for (Fd* kept : {&box->directory, &box->pidfd}) kept->move_up(kNotForChildren);
   if (box->record.boxed) {
     TRY(box->cgroups, maker_->find_cgroups(id));
+    if (!box->cgroups.holds(box->record.pid))
+      return Error(Code::not_found, "another process has its agent's pid");
     maker_->adopt(box->record);
   }
   TRY_OK(poller_.add(box->pidfd.get(), EPOLLIN, [this, id](uint32_t) { on_agent_ended(id); }));
@@ -390,7 +392,7 @@ void Launcher::kill_inherited() {
   for (const auto& process : os::all_processes()) {
     if (process.parent != getpid() || process.state == 'Z' || workers_.contains(process.pid))
       continue;
-    const auto is_agent = [&](const auto& box) { return box.second->record.pid == process.pid; };
+    const auto is_agent = [&](const auto& box) { return box.second->is_agent(process.pid); };
     if (std::ranges::none_of(boxes_, is_agent)) kill(process.pid, SIGKILL);
   }
 }

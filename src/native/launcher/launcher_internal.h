@@ -38,6 +38,9 @@ struct Launcher::Box {
   bool is_late = false;
   Micros kill_at{0};
   std::vector<Waiter> waiters;  // for its complete end
+
+  // Once its own has ended, the number may be anybody's.
+  bool is_agent(pid_t pid) const { return pidfd && record.pid == pid; }
 };
 
 // A sandbox whose agent is just being started.

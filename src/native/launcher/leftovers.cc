@@ -43,7 +43,8 @@ void kill_stragglers(const std::string& sandbox_id) {
           !os::has_environment(process.pid, mark))
         continue;
       auto pidfd = os::open_pidfd(process.pid, process.start_ticks);
-      if (!pidfd) continue;
+      // Now that it is held, what is read about its pid is about it, or the signal reaches nobody.
+      if (!pidfd || !os::has_environment(process.pid, mark)) continue;
       static_cast<void>(os::send_signal(*pidfd, SIGKILL));
       found = true;
     }
