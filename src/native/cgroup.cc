@@ -188,11 +188,8 @@ bool has_agent(CgroupVersion version, const CgroupTree& tree) {
 }
 
 void unthrottle(int group, CgroupVersion version, int depth = 0) {
-  if (version == CgroupVersion::v1) {
-    static_cast<void>(os::write_value(group, "cpu.cfs_quota_us", "-1"));
-  } else {
-    static_cast<void>(os::write_value(group, "cpu.max", "max"));
-  }
+  const bool v1 = version == CgroupVersion::v1;
+  static_cast<void>(os::write_value(group, v1 ? "cpu.cfs_quota_us" : "cpu.max", v1 ? "-1" : "max"));
   for (const auto& name : subgroups(group)) {
     auto below = open_directory(group, name);
     if (below && depth < kDeepest) unthrottle(below->get(), version, depth + 1);
@@ -416,10 +413,9 @@ Result<Fd> BoxCgroups::open_work(const CgroupTree& tree) const {
 Result<> BoxCgroups::set(uint8_t role, const std::string& file, const std::string& value,
                          bool optional) {
   const CgroupTree* tree = find_tree(role);
-  if (tree == nullptr) {
-    if (optional) return {};
+  if (tree == nullptr && optional) return {};
+  if (tree == nullptr)
     return Error(Code::unsupported, "no cgroup controller of this host has " + file);
-  }
   auto written = os::write_value(tree->slice.get(), work_in(*tree) + "/" + file, value);
   if (!written && optional && written.error().os_errno() == ENOENT) return {};
   return written;
@@ -428,23 +424,20 @@ Result<> BoxCgroups::set(uint8_t role, const std::string& file, const std::strin
 Result<> BoxCgroups::set_limits(const CgroupLimits& limits) {
   constexpr uint64_t kPeriod = 100'000;
   const uint64_t quota = std::max<uint64_t>(limits.cpu_millis * kPeriod / 1000, 1000);
+  if (limits.pids > 0) TRY_OK(set(kRolePids, "pids.max", decimal(limits.pids), false));
   if (version_ == CgroupVersion::v1) {
     if (limits.memory_bytes > 0) {
       // The sum of memory and swap cannot be below memory alone, at no moment.
-      auto lower = set(kRoleMemory, "memory.limit_in_bytes", decimal(limits.memory_bytes), false);
-      if (lower) {
-        TRY_OK(set(kRoleMemory, "memory.memsw.limit_in_bytes", decimal(limits.memory_bytes), true));
-      } else {
-        TRY_OK(set(kRoleMemory, "memory.memsw.limit_in_bytes", decimal(limits.memory_bytes), true));
-        TRY_OK(set(kRoleMemory, "memory.limit_in_bytes", decimal(limits.memory_bytes), false));
-      }
+      const std::string bytes = decimal(limits.memory_bytes);
+      const auto lower = set(kRoleMemory, "memory.limit_in_bytes", bytes, false);
+      TRY_OK(set(kRoleMemory, "memory.memsw.limit_in_bytes", bytes, true));
+      if (!lower) TRY_OK(set(kRoleMemory, "memory.limit_in_bytes", bytes, false));
       TRY_OK(set(kRoleMemory, "memory.swappiness", "0", true));
     }
     if (limits.reserved_memory_bytes > 0) {
       TRY_OK(set(kRoleMemory, "memory.soft_limit_in_bytes", decimal(limits.reserved_memory_bytes),
                  true));
     }
-    if (limits.pids > 0) TRY_OK(set(kRolePids, "pids.max", decimal(limits.pids), false));
     if (limits.cpu_millis > 0) {
       TRY_OK(set(kRoleCpu, "cpu.cfs_period_us", decimal(kPeriod), false));
       TRY_OK(set(kRoleCpu, "cpu.cfs_quota_us", decimal(quota), false));
@@ -459,10 +452,8 @@ Result<> BoxCgroups::set_limits(const CgroupLimits& limits) {
     TRY_OK(set(kRoleMemory, "memory.max", decimal(limits.memory_bytes), false));
     TRY_OK(set(kRoleMemory, "memory.swap.max", "0", true));
   }
-  if (limits.reserved_memory_bytes > 0) {
+  if (limits.reserved_memory_bytes > 0)
     TRY_OK(set(kRoleMemory, "memory.min", decimal(limits.reserved_memory_bytes), true));
-  }
-  if (limits.pids > 0) TRY_OK(set(kRolePids, "pids.max", decimal(limits.pids), false));
   if (limits.cpu_millis > 0) {
     TRY_OK(set(kRoleCpu, "cpu.max", decimal(quota) + " " + decimal(kPeriod), false));
   }
@@ -479,18 +470,18 @@ Result<> BoxCgroups::freeze(bool frozen) {
   const bool v1 = version_ == CgroupVersion::v1;
   const std::string wanted = v1 ? (frozen ? "FROZEN" : "THAWED") : (frozen ? "1" : "0");
   const std::string told = v1 ? wanted : (frozen ? "frozen 1" : "frozen 0");
-  TRY_OK(os::write_value(directory, v1 ? "freezer.state" : "cgroup.freeze", wanted));
+  const std::string control = v1 ? "freezer.state" : "cgroup.freeze";
+  TRY_OK(os::write_value(directory, control, wanted));
   for (;;) {
     TRY(const auto state, os::read_file(directory, v1 ? "freezer.state" : "cgroup.events", 4096));
     if (state.find(told) != std::string::npos) return {};
     if (system_clock().boot() > give_up) {
-      static_cast<void>(
-          os::write_value(directory, v1 ? "freezer.state" : "cgroup.freeze", v1 ? "THAWED" : "0"));
+      static_cast<void>(os::write_value(directory, control, v1 ? "THAWED" : "0"));
       return Error(Code::deadline_exceeded, "some process does not stand still");
     }
     poll(nullptr, 0, 1);
     // Version 1 tells each process once, and one that was being born has not heard it.
-    if (v1) TRY_OK(os::write_value(directory, "freezer.state", wanted));
+    if (v1) TRY_OK(os::write_value(directory, control, wanted));
   }
 }
 
@@ -523,11 +514,8 @@ Result<> BoxCgroups::remove() {
   for (const auto& tree : slice_->trees()) {
     if (remove_quickly(tree)) continue;
     if (!std::exchange(may_die, true)) let_die();
-    if (version_ == CgroupVersion::v2) {
-      if (auto group = open_directory(tree.slice.get(), id_)) {
-        static_cast<void>(os::write_value(group->get(), "cgroup.kill", "1"));
-      }
-    }
+    if (version_ == CgroupVersion::v2)
+      static_cast<void>(os::write_value(tree.slice.get(), id_ + "/cgroup.kill", "1"));
     TRY_OK(remove_group(tree.slice.get(), id_, give_up));
   }
   id_.clear();

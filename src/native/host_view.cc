@@ -65,9 +65,8 @@ std::string find_beside(const std::string& name) {
 }  // namespace
 
 std::string find_runtime() {
-  for (const char* path : kRuntimes) {
+  for (const char* path : kRuntimes)
     if (access(path, X_OK) == 0) return path;
-  }
   return "";
 }
 

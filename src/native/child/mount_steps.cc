@@ -63,7 +63,6 @@ ATOLL_IN_CHILD int open_parent(const char* path, const char** name) {
   }
   memcpy(directory, path, length);
   directory[length] = 0;
-  if (strcmp(directory, "root") == 0) return open("root", O_PATH | O_DIRECTORY | O_CLOEXEC);
   return open_place(directory, O_DIRECTORY);
 }
 
