@@ -72,6 +72,13 @@ Result<AttackedDriver> choose_driver(SandboxRunner& runner, const Args& args) {
                    name + " is not available: " + text_at(driver, "unavailable_because"))
           .with_hint(text_at(driver, "hint"));
     }
+    AttackedDriver chosen{name, text_at(driver, "capabilities.isolation"),
+                          flag_at(driver, "capabilities.users"),
+                          text_at(driver, "capabilities.kill_tree") == "sure"};
+    if (chosen.isolation == "none") {
+      return Error(Code::unsupported,
+                   name + " isolates nothing: the attacks would run on the host itself");
+    }
     // Only a daemon, whose engines show what its operator has named.
     if (!flag_at(driver, "capabilities.host_dir_ro")) {
       return Error(Code::unsupported, name +
@@ -80,13 +87,6 @@ Result<AttackedDriver> choose_driver(SandboxRunner& runner, const Args& args) {
           .with_hint(
               "leave the daemon out of it: atoll doctor --attack --state DIR, with an empty "
               "directory; or start it with ATOLL_ENGINE_MOUNT_ROOTS=/var/lib");
-    }
-    AttackedDriver chosen{name, text_at(driver, "capabilities.isolation"),
-                          flag_at(driver, "capabilities.users"),
-                          text_at(driver, "capabilities.kill_tree") == "sure"};
-    if (chosen.isolation == "none") {
-      return Error(Code::unsupported,
-                   name + " isolates nothing: the attacks would run on the host itself");
     }
     return chosen;
   }

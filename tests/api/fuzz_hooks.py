@@ -158,6 +158,10 @@ def place_file(case):
     elif operation == "deleteFile" and box == "fuzzed":
         call("POST", f"/v1/sandboxes/{box}/files/batch", {"files": {"doomed/file": "x"}})
         query.update(path="doomed", recursive="true")
+    elif operation == "writeFile" and choose(case, [1, 0]):
+        query["path"] = "written"
+        for part in ("upload", "offset", "size"):  # at random they contradict each other
+            query.pop(part, None)
     elif operation == "writeArchive":
         query["path"] = "unpacked"
         if not is_negative(case, "body"):
