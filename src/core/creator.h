@@ -35,6 +35,8 @@ class Creator final {
     std::chrono::seconds ttl;
   };
   Task<RecordPtr> create_for_pool(CreateRequest request, Parking parking);
+  // What is being made or has been made: waits for its end, and fails with it.
+  Task<SandboxView> join(RecordPtr record);
 
  private:
   // A sandbox that is in the table and not made yet.
@@ -70,7 +72,6 @@ class Creator final {
                     Lifecycle lifecycle, telemetry::StageTimer& timer);
   Task<Entry> wait_for_turn(const Caller& caller, const CreateRequest& request,
                             Lifecycle lifecycle);
-  Task<SandboxView> join(RecordPtr record);
   Task<SandboxView> join_with_key(RecordPtr record, store::IdempotencyRow key);
   // Drivers that were to be asked late are asked if no other will do.
   Task<> ask_if_needed(RouteWish wish);

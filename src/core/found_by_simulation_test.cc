@@ -349,5 +349,36 @@ TEST_F(FoundBySimulationTest, ASessionThatIsRenewedBeforeItIsEndedGoesOn) {
   EXPECT_FALSE(world_.engine().get_session({}, *ids.begin()));
 }
 
+TEST_F(FoundBySimulationTest, WhatWasPausedAndCouldNotBeDestroyedIsNotFoundFrozen) {
+  const auto id = world_.create()->id;
+  ASSERT_TRUE(world_.run(world_.engine().pause({}, id)));
+  world_.host().fail("destroy", Error(Code::internal, "not now"));
+  ASSERT_FALSE(world_.run(world_.engine().destroy({}, id)));
+
+  world_.crash();
+  world_.start();
+
+  EXPECT_EQ(world_.state_of(id), State::running);
+  EXPECT_FALSE(world_.host().boxes.at(id)->paused);
+}
+
+TEST_F(FoundBySimulationTest, ASessionDoesNotHoldWhatNobodyKnowsToBeMade) {
+  const SessionAsk ask{.scope = SessionScope::shared};
+  CreateRequest request;
+  request.on_last = OnEnd::stop;
+  world_.host().hold("create");
+  const auto interrupted = world_.begin(world_.engine().open_session({}, ask, std::move(request)));
+  wait_for_call("create");
+  world_.crash();
+  world_.host().release("create");
+  world_.host().fail("attach", Error(Code::unavailable, "not now"), 100);
+  world_.start();
+
+  const auto joined = world_.run(world_.engine().open_session({}, ask, std::nullopt));
+
+  ASSERT_FALSE(joined);
+  EXPECT_THAT(joined.error().message(), HasSubstr("was interrupted"));
+}
+
 }  // namespace
 }  // namespace atl

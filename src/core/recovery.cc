@@ -224,6 +224,7 @@ Task<> Recovery::carry_on(RecordPtr record, std::optional<Op> op) {
     if (resumed) co_return co_await conclude(record, State::running, IntentState::undone);
   }
   if (record->state == State::starting || record->state == State::stopping) {
+    CO_TRY_OK(co_await thaw(handle));
     const bool runs = handle->is_running();
     const auto how = runs ? IntentState::done : IntentState::undone;
     co_return co_await conclude(record, runs ? State::running : State::stopped, how);

@@ -194,9 +194,7 @@ Task<RecordPtr> Sessions::join_or_make(Caller caller, SessionAsk ask,
         .with_hint("try again in a moment");
   }
   if (there && !request) {
-    const auto creation = there->creation;
-    CO_TRY_OK(co_await creation->done.wait());
-    if (creation->failure) co_return *creation->failure;
+    CO_TRY_OK(co_await creator_.join(there));
     co_return there;
   }
   if (!request) request.emplace();

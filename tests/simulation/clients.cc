@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kIdle{20};
 }  // namespace
 
 bool Life::begin_operation() {
-  switch (dice_.below(10)) {
+  switch (dice_.below(12)) {
     case 0:
     case 1:
     case 2:
@@ -28,6 +28,9 @@ bool Life::begin_operation() {
       return write_file();
     case 6:
       return begin_upkeep();
+    case 7:
+    case 8:
+      return begin_session();
     default:
       return begin_change();
   }
@@ -313,6 +316,8 @@ void Life::begin(Task<T> task, Caller caller, std::function<void(Result<T>)> set
   calls_.push_back(std::move(call));
 }
 
+template void Life::begin(Task<SessionView> task, Caller caller,
+                          std::function<void(Result<SessionView>)> settle);
 template void Life::begin(Task<> task, Caller caller, std::function<void(Result<>)> settle);
 
 }  // namespace atl::simulation

@@ -79,6 +79,16 @@ void DiskStore::mutate(store::Transaction& transaction) {
       return std::holds_alternative<store::PutSandbox>(change);
     });
   }
+  if (mutant_ == Mutant::store_forgets_a_session) {
+    std::erase_if(transaction.changes, [](const store::Change& change) {
+      return std::holds_alternative<store::PutSession>(change);
+    });
+  }
+  if (mutant_ == Mutant::store_keeps_a_session) {
+    std::erase_if(transaction.changes, [](const store::Change& change) {
+      return std::holds_alternative<store::DropSession>(change);
+    });
+  }
   if (mutant_ == Mutant::store_forgets_why_it_rests) {
     for (auto& change : transaction.changes) {
       auto* const put = std::get_if<store::PutSandbox>(&change);

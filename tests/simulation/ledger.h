@@ -10,6 +10,7 @@
 //   I4  every change of state is in the log: numbered without a gap, in a legal order
 //   I5  a request that is repeated with its key has one effect
 //   I6  what rests because nobody used it, or because its time was up, comes back when it is used
+//   I7  a sandbox is held by the sessions that are open, and by nobody else (holds.h)
 //
 // and the two that the router promises: nothing runs below the floor or outside the placement that
 // was asked for it.

@@ -91,6 +91,7 @@ void Life::crash() {
   schedule_.restart();  // which has timers of the loop
   loop_.reset();
   ledger_.forget_calls(clock_.boot());
+  holds_.forget_calls();
 }
 
 // Everything works again, and comes to an end.
@@ -114,12 +115,15 @@ void Life::rest() {
       drain();
       begin<void>(engine_->sweep(), Caller::stays, [](Result<>) {});
       drain();
+      begin<void>(engine_->end_sessions(), Caller::stays, [](Result<>) {});
+      drain();
       pass_time(std::chrono::seconds(1));
       drain();
     }
     std::map<std::string, State> said;
     for (const auto& view : list_all()) said[view.id] = view.state;
     ledger_.check_rest(hosts_.find_all(), said, clock_.boot());
+    check_sessions();
     wake_all();
     drain();
   }
@@ -274,6 +278,7 @@ void Life::set_clock() {
   if (by.count() == 0 || std::chrono::abs(clock_set_by_ + by) > std::chrono::hours(8)) return;
   clock_set_by_ += by;
   trace_.count(Fault::clock_set);
+  holds_.note_clock_set(clock_.boot());
   say("the clock is set by " + std::to_string(by.count()) + " min");
   clock_.set_wall(clock_.wall() + by);
   pass_time(Micros(0));
@@ -299,11 +304,16 @@ void Life::let_a_sandbox_die() {
     }
     if (!parked.empty()) id = dice_.pick(parked);
   }
+  const bool is_held = !holds_.sandboxes().empty() && dice_.one_in(4);
+  if (is_held) {
+    id = dice_.pick(std::vector(holds_.sandboxes().begin(), holds_.sandboxes().end()));
+    holds_.note_harm(*id);
+  }
   const atl::Caller admin{.role = Role::admin};
   const auto view = id ? engine_->get(admin, *id) : Error(Code::not_found, "");
   FakeHost* const host = view ? hosts_.find_host(view->driver) : nullptr;
   if (host == nullptr || !host->has(*id)) return;
-  if (!view->is_parked) ledger_.at(*id).may_be_gone = true;
+  if (!view->is_parked && !is_held) ledger_.at(*id).may_be_gone = true;
   trace_.count(Fault::sandbox_died);
   say(*id + " dies");
   const auto kind = dice_.below(3);

@@ -11,6 +11,7 @@
 #include "core/engine.h"
 #include "telemetry/metrics.h"
 #include "tests/simulation/disk_store.h"
+#include "tests/simulation/holds.h"
 #include "tests/simulation/hosts.h"
 #include "tests/simulation/ledger.h"
 #include "tests/simulation/trace.h"
@@ -72,6 +73,11 @@ class Life final {
   bool begin_run();
   bool begin_upkeep();
   bool write_file();
+  bool begin_session();
+  bool open_session();
+  void renew_session(const std::string& id);
+  void close_session(const std::string& id);
+  void check_sessions();
   void begin_move(const char* what, const std::string& id, Task<SandboxView> task, State target);
   void begin_renewal(const std::string& id);
   void begin_use(const std::string& id);
@@ -109,6 +115,7 @@ class Life final {
   telemetry::Metrics metrics_;
   Disk disk_;
   Ledger ledger_;
+  Holds holds_;
   Hosts hosts_;
   std::vector<Call> calls_;
   std::vector<Asked> repeatable_;  // with a key or a name

@@ -33,6 +33,9 @@ enum class Mutant : uint8_t {
   // I6: what rests comes back when it is used.
   resume_leaves_it_still,  // and says that it runs
   store_forgets_why_it_rests,
+  // I7: a sandbox is held by the sessions that are open, and by nobody else.
+  store_forgets_a_session,
+  store_keeps_a_session,  // that was closed
   // Nothing runs below the floor or outside the placement that was asked for it.
   driver_overstates_isolation,
   driver_understates_distance,
@@ -41,8 +44,8 @@ BOOST_DESCRIBE_ENUM(Mutant, none, store_forgets_a_sandbox, box_loses_files_on_at
                     destroy_leaves_the_box, create_leaves_another, create_makes_it_twice,
                     resume_leaves_it_ended, store_keeps_it_parked, log_drops_an_event,
                     log_swaps_two_events, store_forgets_a_key, key_is_of_another_request,
-                    resume_leaves_it_still, store_forgets_why_it_rests, driver_overstates_isolation,
-                    driver_understates_distance)
+                    resume_leaves_it_still, store_forgets_why_it_rests, store_forgets_a_session,
+                    store_keeps_a_session, driver_overstates_isolation, driver_understates_distance)
 
 // What an accusation begins with when the mutant is caught for what it is.
 constexpr std::string_view invariant_of(Mutant mutant) {
@@ -68,6 +71,9 @@ constexpr std::string_view invariant_of(Mutant mutant) {
     case Mutant::resume_leaves_it_still:
     case Mutant::store_forgets_why_it_rests:
       return "I6:";
+    case Mutant::store_forgets_a_session:
+    case Mutant::store_keeps_a_session:
+      return "I7:";
     case Mutant::driver_overstates_isolation:
       return "floor:";
     case Mutant::driver_understates_distance:
