@@ -179,8 +179,8 @@ Result<> Agent::rest() {
   token_ = std::move(told.token);
   // Where nobody waits it is the same sandbox, which may have been told more than its first words:
   // one that was parked has its environment since it was handed over.
-  auto config = first.connection ? std::move(told.config) : jail_.config();
-  jail_.take_up(std::move(config), std::move(told.facts));
+  if (!first.connection) told.config = jail_.config();
+  jail_.take_up(std::move(told.config), std::move(told.facts));
   if (first.connection) {
     add_connection(std::move(first.connection), Preface::none);
     first_ = connections_.back().get();

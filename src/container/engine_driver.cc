@@ -595,8 +595,7 @@ class EngineDriver final : public Driver {
         "paths of the host show in the sandbox's list of mounts",
         "its user 1000 is the host's unless the engine maps users: it can use up what is per user",
         "terminals come from the host's number of them",
-        "of device nodes in directories that are shown, those open that every container has (null, "
-        "zero, random, tty)",
+        "device nodes that every container has (null, zero, tty, …) open in shown directories, too",
         "with a profile of network: bridge a sandbox reaches the host, its neighbours and beyond",
     };
     if (is_remote()) {

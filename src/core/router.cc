@@ -59,6 +59,7 @@ std::optional<std::string> missing_root(const Capabilities& can, const RouteWish
   }
   if (!has_runtime(can, wish.runtime)) {
     std::vector<std::string> there;
+    there.reserve(can.runtimes.size());
     for (const auto& one : can.runtimes) there.push_back(to_printable(one.name));
     return " has no runtime " + to_printable(wish.runtime) +
            (there.empty() ? "" : ", but " + enumerate(there));
