@@ -186,7 +186,12 @@ class EngineDriver final : public Driver {
       // Had workspace and home been in memory, they would be archives.
       made.has_places = !files_->has(spec.snapshot);
     }
-    CO_TRY(const auto image, co_await supply_->get(std::move(wanted)));
+    begin_stage(spec.on_progress, "image");
+    auto found = co_await supply_->get(std::move(wanted));
+    // Fetching it is a stage of its own, and over.
+    if (!found) begin_stage(spec.on_progress, "image");
+    CO_TRY(const auto image, std::move(found));
+    end_stage(spec.on_progress, "image");
     made.image = image.name;
     made.image_id = image.facts.id;
     made.volumes = image.facts.volumes;
@@ -203,7 +208,7 @@ class EngineDriver final : public Driver {
     CO_TRY_OK(co_await remove_left_over());
     const bool can_call = !is_remote() && verdict.outer_kernel.empty();
     CO_TRY(auto way, make_way(spec.id, can_call, made, words));
-    auto sandbox = co_await start(spec.id, made, std::move(way), std::move(words), spec.expires_at);
+    auto sandbox = co_await start(spec.id, made, std::move(way), std::move(words), spec);
     if (sandbox && files_ && files_->has(spec.snapshot)) {
       auto filled = co_await files_->put_back((*sandbox)->guest(), spec.snapshot);
       if (!filled) sandbox = std::move(filled).error();
@@ -611,7 +616,7 @@ class EngineDriver final : public Driver {
 
   Task<std::unique_ptr<Sandbox>> start(std::string id, ContainerSpec made,
                                        std::unique_ptr<AgentWay> way, FirstWords words,
-                                       Micros expires_at) {
+                                       const SandboxSpec& spec) {  // awaited at once
     const std::string container = container_name(id);
     CO_TRY_OK(way->open());
     auto created = co_await fleet_->client.create(container, to_json(made, dialect_));
@@ -627,6 +632,8 @@ class EngineDriver final : public Driver {
       auto put = co_await fleet_->client.put_archive(container, "/", root_archive());
       if (!put) co_return std::move(put).error().with("making the workspace");
     }
+    end_stage(spec.on_progress, "create");
+    begin_stage(spec.on_progress, "boot");
     auto started = co_await fleet_->client.start(container);
     if (!started) co_return std::move(started).error().with("starting the container");
     auto state = co_await fleet_->client.inspect(container);
@@ -651,12 +658,13 @@ class EngineDriver final : public Driver {
                                              made.runtime);
     }
     CO_TRY_OK(check_shares(made.shares, state->pid));
-    fleet_->live.insert_or_assign(id, expires_at);
+    fleet_->live.insert_or_assign(id, spec.expires_at);
     fleet_->births[id] = ++fleet_->last_birth;
     way->expect(state->pid);
     auto sandbox = std::make_unique<ContainerSandbox>(fleet_, id, std::move(way), std::move(words));
     auto greeted = co_await sandbox->guest().greet();
     if (!greeted) co_return std::move(greeted).error().with("starting the agent");
+    end_stage(spec.on_progress, "boot");
     co_return std::unique_ptr<Sandbox>(std::move(sandbox));
   }
 
