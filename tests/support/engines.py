@@ -339,7 +339,7 @@ class Engine:
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
                 words = pathlib.Path(f"/proc/{name}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                parent = int(pathlib.Path(f"/proc/{name}/stat").read_text().rsplit(")", 1)[1].split()[1])
+                parent = int(pathlib.Path(f"/proc/{name}/stat").read_text(errors="replace").rsplit(")", 1)[1].split()[1])
             except OSError:
                 continue
             if words and int(name) != os.getpid():
