@@ -53,11 +53,14 @@ struct Fleet {
   Event closing;  // the driver is gone
 };
 
+// A container that went on from a memory that was kept has a clock that goes on from there.
+enum class OwnClock : uint8_t { no, yes };
+
 class ContainerSandbox final : public Sandbox {
  public:
   // `words` is what a new agent is told; none for one that has been told already.
   ContainerSandbox(std::shared_ptr<Fleet> fleet, std::string id, std::unique_ptr<AgentWay> way,
-                   std::optional<FirstWords> words);
+                   std::optional<FirstWords> words, OwnClock own_clock = OwnClock::no);
   ~ContainerSandbox() override;
 
   const std::string& id() const override;
@@ -73,6 +76,13 @@ class ContainerSandbox final : public Sandbox {
   Task<> recreate(SandboxSpec) override { co_return co_await guest_.end_processes(); }
   Task<> renew(Micros expires_at) override;
   Task<> destroy() override;
+
+  // For whoever keeps its memory: its agent hears nobody from now on, and whoever asks for it waits
+  // until wake().
+  Task<> rest();
+  void wake();
+  // One that went on from a memory that was kept: what its agent is told instead of what it knows.
+  Task<> become(std::string words, Micros expires_at);
 
  private:
   struct Line;

@@ -34,6 +34,9 @@ constexpr std::string_view kGeneration = "1";
 constexpr std::string_view kLabelTransport = "atoll.transport";
 constexpr std::string_view kByRelay = "relay";
 
+// Its clock is not the host's: it goes on from a memory that was kept.
+constexpr std::string_view kLabelOwnClock = "atoll.own-clock";
+
 constexpr uint64_t kDefaultPids = 100;
 // The agent, its relay where there is one, and a command.
 constexpr int64_t kLeastPids = 3;

@@ -68,6 +68,14 @@ Task<ContainerState> EngineClient::inspect(std::string name) {
   if (const json::Value* tmpfs = find(host, "Tmpfs"); tmpfs != nullptr && tmpfs->is_object()) {
     for (const auto& one : tmpfs->as_object()) found.tmpfs.emplace_back(one.key());
   }
+  if (const json::Value* mounts = find(&told, "Mounts"); mounts != nullptr && mounts->is_array()) {
+    for (const auto& one : mounts->as_array()) {
+      if (text_at(&one, "Type") == "bind") found.shown.push_back(text_at(&one, "Destination"));
+    }
+  }
+  found.network = text_at(host, "NetworkMode");
+  found.has_read_only_root = flag_at(host, "ReadonlyRootfs");
+  found.has_own_clock = !text_at(labels, kLabelOwnClock).empty();
   found.instance = text_at(labels, kLabelInstance);
   found.driver = text_at(labels, kLabelDriver);
   found.sandbox_id = text_at(labels, kLabelSandbox);

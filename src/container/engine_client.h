@@ -23,7 +23,11 @@ struct ContainerState {
   int64_t memory_bytes = 0;
   int64_t pids = 0;
   std::string runtime;
-  std::vector<std::string> tmpfs;                        // where it keeps files in memory
+  std::vector<std::string> tmpfs;  // where it keeps files in memory
+  std::vector<std::string> shown;  // what of the host it is shown, inside
+  std::string network;             // "none"
+  bool has_read_only_root = false;
+  bool has_own_clock = false;                            // label
   std::string transport;                                 // label, as below
   std::string instance, driver, sandbox_id, generation;  // labels; "" = none
 };

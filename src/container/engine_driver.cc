@@ -1,6 +1,5 @@
 #include "container/engine_driver.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,85 +11,27 @@
 #include "container/agent_door.h"
 #include "container/agent_relay.h"
 #include "container/architecture.h"
+#include "container/checkpoints.h"
 #include "container/container_sandbox.h"
 #include "container/container_spec.h"
+#include "container/container_watch.h"
 #include "container/kernel_trial.h"
 #include "container/left_over.h"
 #include "container/own_name.h"
 #include "container/snapshot_images.h"
 #include "driver/file_snapshots.h"
-#include "native/agent_places.h"
+#include "driver/memory_refusal.h"
 #include "os/file.h"
 #include "telemetry/log.h"
 
 namespace atl::container {
 namespace {
 
-constexpr Millis kLookAgain{500};
-
-std::string variable(std::string_view name) {
-  const char* value = getenv(std::string(name).c_str());
-  return value != nullptr ? value : "";
-}
-
-std::string usual_socket(const Dialect& dialect) {
-  const std::string runtime = variable("XDG_RUNTIME_DIR");
-  if (geteuid() != 0 && runtime.starts_with('/')) {
-    std::string own = runtime + "/" + std::string(dialect.own_part);
-    if (access(own.c_str(), F_OK) == 0) return own;
-  }
-  return std::string(dialect.socket);
-}
-
 // gVisor counts processes of its own, and limits none.
 Result<> check_sentry(const Resources& asked) {
   if (!asked.pids) return {};
   return Error(Code::unsupported, "the number of processes behind gVisor's kernel has no limit")
       .with_hint("leave out pids, or take another runtime");
-}
-
-// Until a sandbox has ended that nobody has asked to end.
-Task<> watch(std::shared_ptr<Fleet> fleet, std::string id, uint64_t birth) {
-  const std::string container = container_name(id);
-  int64_t exit_code = 0;
-  while (fleet->live.contains(id) && !fleet->closing.fired()) {
-    auto ended = co_await fleet->client.wait(container);
-    if (ended) exit_code = *ended;
-    if (ended || ended.error().code() == Code::not_found) break;
-    // The engine has died or been restarted. What became of the container is known when it is back.
-    auto closing = co_await fleet->closing.wait_for(kLookAgain);
-    if (closing || closing.error().code() == Code::cancelled) break;
-  }
-  const auto found = fleet->live.find(id);
-  if (fleet->closing.fired() || found == fleet->live.end()) co_return Result<>();
-  // Its name is another's by now.
-  if (fleet->births[id] != birth) co_return Result<>();
-  fleet->births.erase(id);
-  const Micros due = found->second;
-  fleet->live.erase(found);
-  if (const auto guest = fleet->guests.find(id); guest != fleet->guests.end())
-    guest->second->close();
-  const bool has_expired =
-      exit_code == native::kAgentExpired || (due.count() > 0 && due <= system_clock().boot());
-  auto removed = co_await remove_container(fleet, id);
-  if (!removed) {
-    telemetry::log_warn("a container that has ended is not removed yet",
-                        {{"sandbox", id}, {"why", removed.error().message()}});
-  }
-  if (fleet->tell) fleet->tell(id, has_expired ? EndedBy::expiry : EndedBy::death);
-  co_return Result<>();
-}
-
-// Until what a failed creation may have left is gone. An engine that died, or lost its answer, is
-// asked again as soon as it is back; the sweeper, which looks by labels but more seldom, finds what
-// comes to light even later.
-Task<> remove_later(std::shared_ptr<Fleet> fleet, std::string id) {
-  for (;;) {
-    auto closing = co_await fleet->closing.wait_for(kLookAgain);
-    if (closing || closing.error().code() == Code::cancelled) co_return Result<>();
-    auto removed = co_await remove_container(fleet, id);
-    if (removed) co_return Result<>();
-  }
 }
 
 class EngineDriver final : public Driver {
@@ -115,6 +56,7 @@ class EngineDriver final : public Driver {
       if (own) fleet_->instance = *std::move(own);
     }
     trials_ = std::make_shared<KernelTrials>(fleet_);
+    checkpoints_ = std::make_unique<Checkpoints>(fleet_);
     supply_ = std::make_shared<ImageSupply>(fleet_->images, dialect, options_.pull_patience,
                                             options_.archive_tree);
     // Who ends with us keeps nothing.
@@ -140,7 +82,7 @@ class EngineDriver final : public Driver {
   std::string_view name() const override { return dialect_.name; }
   Isolation strongest(std::string_view runtime) const override {
     if (runtime.empty()) return Isolation::container;
-    return dialect_.picks_runtime ? Isolation::vm : Isolation::none;
+    return dialect_.picks_runtime ? Isolation::vm : Isolation::container;
   }
   bool is_somebody_elses() const override { return true; }
 
@@ -172,30 +114,13 @@ class EngineDriver final : public Driver {
     CO_TRY(auto made, make_container_spec(spec));
     CO_TRY(made.shares, make_shares(spec, share_rules(spec)));
     CO_TRY_OK(add_socket(spec, made));
+    const bool goes_on = files_ && files_->has_image(spec.snapshot);
     // More than there are is no ceiling, and docker refuses to be told of one.
     const auto processors = static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
     if (!is_remote() && made.nano_cpus > processors * 1'000'000'000) made.nano_cpus = 0;
     made.instance = fleet_->instance;
     made.agent = fleet_->agent_on_engine();
-    auto wanted = image_of(spec);
-    if (!spec.snapshot.empty()) {
-      // An image of its own, whatever it began with.
-      wanted.pull = Pull::never;
-      wanted.template_id.clear();
-      CO_TRY(wanted.name, co_await find_snapshot(spec.snapshot));
-      // Had workspace and home been in memory, they would be archives.
-      made.has_places = !files_->has(spec.snapshot);
-    }
-    begin_stage(spec.on_progress, "image");
-    auto found = co_await supply_->get(std::move(wanted));
-    // Fetching it is a stage of its own, and over.
-    if (!found) begin_stage(spec.on_progress, "image");
-    CO_TRY(const auto image, std::move(found));
-    end_stage(spec.on_progress, "image");
-    made.image = image.name;
-    made.image_id = image.facts.id;
-    made.volumes = image.facts.volumes;
-    CO_TRY_OK(check_architecture(image));
+    if (!goes_on) CO_TRY_OK(co_await give_image(spec, made));
     auto words = make_first_words(spec, made, options_.ends_with_us);
     CO_TRY_OK(words.encoded(Micros(0)));
     CO_TRY(const auto verdict, co_await judge_runtime(spec.runtime));
@@ -204,12 +129,19 @@ class EngineDriver final : public Driver {
       make_room_for_sentry(made);
     }
     words.facts.outer_kernel = verdict.outer_kernel;
+    if (!dialect_.picks_runtime) made.runtime.clear();
     CO_TRY_OK(make_places());
     CO_TRY_OK(co_await remove_left_over());
     const bool can_call = !is_remote() && verdict.outer_kernel.empty();
     CO_TRY(auto way, make_way(spec.id, can_call, made, words));
-    auto sandbox = co_await start(spec.id, made, std::move(way), std::move(words), spec);
-    if (sandbox && files_ && files_->has(spec.snapshot)) {
+    Result<std::unique_ptr<Sandbox>> sandbox = std::unique_ptr<Sandbox>();
+    if (goes_on) {
+      sandbox = co_await checkpoints_->go_on(*files_, spec.snapshot, made, std::move(way),
+                                             std::move(words));
+    } else {
+      sandbox = co_await start(spec.id, made, std::move(way), std::move(words), spec);
+    }
+    if (sandbox && !goes_on && files_ && files_->has(spec.snapshot)) {
       auto filled = co_await files_->put_back((*sandbox)->guest(), spec.snapshot);
       if (!filled) sandbox = std::move(filled).error();
     }
@@ -252,7 +184,9 @@ class EngineDriver final : public Driver {
     }
     CO_TRY_OK(make_places());
     CO_TRY(auto way, take_up_way(id, *found));
-    auto sandbox = std::make_unique<ContainerSandbox>(fleet_, id, std::move(way), std::nullopt);
+    auto sandbox =
+        std::make_unique<ContainerSandbox>(fleet_, id, std::move(way), std::nullopt,
+                                           found->has_own_clock ? OwnClock::yes : OwnClock::no);
     const bool was_live = !fleet_->live.try_emplace(id).second;
     if (!was_live) fleet_->births[id] = ++fleet_->last_birth;
     // A frozen agent cannot call.
@@ -270,12 +204,11 @@ class EngineDriver final : public Driver {
   Task<std::vector<std::string>> list() override {
     CO_TRY_OK(check_setup());
     CO_TRY(auto ids, co_await fleet_->client.list(own_labels()));
-    std::erase_if(ids, [this](const std::string& id) {
-      return !is_sandbox_id(id) || trials_->under_way().contains(id);
-    });
+    std::erase_if(ids,
+                  [this](const std::string& id) { return !is_sandbox_id(id) || is_trial(id); });
     // Whoever died between the two steps of making or removing one has left the other half here.
     for (auto& id : kept_here()) {
-      if (std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
+      if (!is_trial(id) && std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
     }
     co_return ids;
   }
@@ -296,8 +229,13 @@ class EngineDriver final : public Driver {
   // Files that are in memory go first, while whoever uses the sandbox still can: the agent packs
   // them. Then the engine keeps the root file system.
   Task<SnapshotFacts> snapshot(Sandbox& sandbox, SnapshotRequest request) override {
-    if (!images_ || request.kind != SnapshotKind::disk)
-      co_return co_await Driver::snapshot(sandbox, std::move(request));
+    if (!images_) co_return co_await Driver::snapshot(sandbox, std::move(request));
+    if (request.kind == SnapshotKind::memory) {
+      // There are no others.
+      CO_TRY_OK(make_places());
+      co_return co_await checkpoints_->save(static_cast<ContainerSandbox&>(sandbox), *files_,
+                                            std::move(request.id));
+    }
     const std::string container = container_name(sandbox.id());
     CO_TRY(auto state, co_await fleet_->client.inspect(container));
     auto places = kept_places(std::move(state.tmpfs));
@@ -335,8 +273,10 @@ class EngineDriver final : public Driver {
     auto ids = files_->list();
     if (ids.empty()) co_return ids;
     CO_TRY(const auto whole, co_await images_->list());
-    std::erase_if(
-        ids, [&](const std::string& id) { return std::ranges::find(whole, id) != whole.end(); });
+    // What is of memory has no image.
+    std::erase_if(ids, [&](const std::string& id) {
+      return files_->has_image(id) || std::ranges::find(whole, id) != whole.end();
+    });
     co_return ids;
   }
 
@@ -377,11 +317,23 @@ class EngineDriver final : public Driver {
     CO_TRY_OK(check_setup());
     CO_TRY_OK(co_await fleet_->client.line().greet());
     Capabilities can = capabilities();
-    const bool tries = dialect_.picks_runtime && runtimes == Runtimes::tried;
+    if (dialect_.keeps_memory && images_ && runtimes == Runtimes::tried) {
+      CO_TRY_OK(make_places());
+      const auto tried = co_await checkpoints_->try_out();
+      can.checkpoint = static_cast<bool>(tried);
+      if (!tried)
+        can.not_protected.push_back(std::string(kMemoryNotKept) +
+                                    checkpoints_->obstacle()->message());
+    }
+    const bool tries = runtimes == Runtimes::tried;
     if (!tries && !is_remote()) co_return can;
     CO_TRY(const auto facts, co_await fleet_->client.facts());
     if (is_remote()) CO_TRY_OK(check_agent_runs(facts.architecture, "the engine's machine"));
     if (!tries) co_return can;
+    if (!dialect_.picks_runtime) {
+      can.runtimes.push_back({facts.default_runtime, Isolation::container});
+      co_return can;
+    }
     for (const auto& runtime : facts.runtimes) {
       CO_TRY(const auto verdict, co_await trials_->judge(runtime, facts.default_runtime));
       can.runtimes.push_back({runtime.name, verdict.isolation});
@@ -397,6 +349,10 @@ class EngineDriver final : public Driver {
       }
     }
     co_return can;
+  }
+
+  bool is_trial(const std::string& id) const {
+    return trials_->under_way().contains(id) || checkpoints_->under_way().contains(id);
   }
 
   static std::string label(std::string_view name, std::string_view value) {
@@ -493,6 +449,14 @@ class EngineDriver final : public Driver {
   Task<KernelVerdict> judge_runtime(std::string name) {
     if (name.empty()) co_return KernelVerdict();
     CO_TRY(const auto facts, co_await fleet_->client.facts());
+    // What it lists it can have, and what it is told it does not hear.
+    if (!dialect_.picks_runtime && name != facts.default_runtime) {
+      co_return Error(Code::unsupported, std::string(dialect_.name) +
+                                             " gives every container the runtime of its service, " +
+                                             to_printable(facts.default_runtime) + ", and not " +
+                                             to_printable(name))
+          .with_hint("leave it out, or take docker, whose runtimes are tried");
+    }
     for (const auto& runtime : facts.runtimes) {
       if (runtime.name == name) co_return co_await trials_->judge(runtime, facts.default_runtime);
     }
@@ -547,6 +511,30 @@ class EngineDriver final : public Driver {
             .tree = spec.root ? &spec.root->directory : nullptr,
             .on_progress = listeners(spec.on_progress),
             .give_up = spec.give_up};
+  }
+
+  // awaited at once
+  Task<> give_image(const SandboxSpec& spec, ContainerSpec& made) {
+    auto wanted = image_of(spec);
+    if (!spec.snapshot.empty()) {
+      // An image of its own, whatever it began with.
+      wanted.pull = Pull::never;
+      wanted.template_id.clear();
+      CO_TRY(wanted.name, co_await find_snapshot(spec.snapshot));
+      // Had workspace and home been in memory, they would be archives.
+      made.has_places = !files_->has(spec.snapshot);
+    }
+    begin_stage(spec.on_progress, "image");
+    auto found = co_await supply_->get(std::move(wanted));
+    // Fetching it is a stage of its own, and over.
+    if (!found) begin_stage(spec.on_progress, "image");
+    CO_TRY(const auto image, std::move(found));
+    end_stage(spec.on_progress, "image");
+    made.image = image.name;
+    made.image_id = image.facts.id;
+    made.volumes = image.facts.volumes;
+    CO_TRY_OK(check_architecture(image));
+    co_return Result<>();
   }
 
   // The image of a snapshot; half of one is none.
@@ -673,6 +661,7 @@ class EngineDriver final : public Driver {
   std::shared_ptr<Fleet> fleet_;
   std::shared_ptr<ImageSupply> supply_;
   std::shared_ptr<KernelTrials> trials_;
+  std::unique_ptr<Checkpoints> checkpoints_;
   std::optional<Error> malformed_;  // the address
   bool has_looked_ = false;         // for what killed runs have left
   // Children of a fork that nobody has attached to yet. An agent that is let go of calls again a

@@ -14,6 +14,8 @@ namespace {
 
 constexpr Millis kQuick{5'000};
 constexpr Millis kSlow{60'000};
+// The oldest that has what is asked of it.
+constexpr std::string_view kLibpod = "/v4.0.0/libpod";
 constexpr size_t kLargestAnswer = 16 << 20;
 constexpr size_t kLargestLine = 1 << 20;
 // The API is spoken in the newest version that both know, in these bounds.
@@ -194,9 +196,9 @@ Task<json::Value> EngineLine::ask(net::Method method, std::string path, std::str
 }
 
 Task<std::unique_ptr<net::ClientCall>> EngineLine::open(net::ClientRequest request,
-                                                        net::RequestBody body) {
+                                                        net::RequestBody body, Api api) {
   if (version_.empty()) CO_TRY_OK(co_await greet());
-  request.target = version_ + request.target;
+  request.target = (api == Api::libpod ? std::string(kLibpod) : version_) + request.target;
   request.timeouts.connect = kQuick;
   co_return co_await http_.open(address_.endpoint, std::move(request), body);
 }
@@ -219,7 +221,7 @@ Task<> EngineLine::follow_to_end(Followed followed) {
   request.timeouts.total = followed.total;
   net::RequestBody framing;
   if (followed.next_piece) framing.kind = net::RequestBody::Kind::chunked;
-  CO_TRY(const auto call, co_await open(std::move(request), framing));
+  CO_TRY(const auto call, co_await open(std::move(request), framing, followed.api));
   const GiveUp::Listening listening(followed.give_up, [&call] { call->cancel(); });
   while (followed.next_piece) {
     CO_TRY(const std::string piece, co_await followed.next_piece());

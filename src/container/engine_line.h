@@ -22,6 +22,9 @@ namespace atl::container {
 
 enum class Pace : uint8_t { quick, slow };
 
+// Podman's own API has calls that the Engine API lacks.
+enum class Api : uint8_t { engine, libpod };
+
 // A call that takes its time, and tells of it line by line.
 struct Followed {
   std::string path;
@@ -32,6 +35,7 @@ struct Followed {
   std::shared_ptr<GiveUp> give_up = nullptr;  // ends it with Code::cancelled
   Millis silence{60'000};                     // most time without a word
   Millis total{600'000};
+  Api api = Api::engine;
 };
 
 class EngineLine final {
@@ -50,7 +54,7 @@ class EngineLine final {
   Task<> follow(Followed followed);
   // For an answer that streams; the target is without the version.
   Task<std::unique_ptr<net::ClientCall>> open(net::ClientRequest request,
-                                              net::RequestBody body = {});
+                                              net::RequestBody body = {}, Api api = Api::engine);
   // "1.41"; "" = not greeted yet.
   std::string version() const { return version_.empty() ? "" : version_.substr(2); }
   Error told_error(const net::Response& response) const;

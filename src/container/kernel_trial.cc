@@ -115,7 +115,7 @@ Task<std::string> KernelTrials::ask_container(std::string id, std::string runtim
   make_room_for_sentry(spec);
   spec.instance = fleet_->instance;
   spec.agent = fleet_->agent_on_engine();
-  CO_TRY(spec.image, co_await get_image());
+  CO_TRY(spec.image, co_await get_trial_image(fleet_));
   const std::string container = container_name(id);
   CO_TRY_OK(co_await fleet_->client.create(container, to_trial_json(spec, fleet_->dialect)));
   CO_TRY_OK(co_await fleet_->copy_agent(container));
@@ -133,14 +133,13 @@ Task<std::string> KernelTrials::ask_container(std::string id, std::string runtim
   co_return said;
 }
 
-// It stays with the engine, and has no bytes in it.
-Task<std::string> KernelTrials::get_image() {
-  const std::string name = std::string(fleet_->dialect.local_prefix) + "atoll-kernel-trial:1";
-  auto found = co_await fleet_->images.inspect(name);
+Task<std::string> get_trial_image(std::shared_ptr<Fleet> fleet) {
+  const std::string name = std::string(fleet->dialect.local_prefix) + "atoll-kernel-trial:1";
+  auto found = co_await fleet->images.inspect(name);
   if (found) co_return name;
   if (found.error().code() != Code::not_found) co_return std::move(found).error();
   const auto left = std::make_shared<std::string>(empty_root());
-  CO_TRY_OK(co_await fleet_->images.import(name, [left] { return take_all(left); }));
+  CO_TRY_OK(co_await fleet->images.import(name, [left] { return take_all(left); }));
   co_return name;
 }
 

@@ -33,6 +33,8 @@ struct KernelVerdict {
   std::string why;           // it is no more than that; "" = it is
   std::string outer_kernel;  // of the engine's host, if there is another one inside
 };
+// An image with nothing in it, for containers of trials. It stays with the engine.
+Task<std::string> get_trial_image(std::shared_ptr<Fleet> fleet);
 KernelVerdict judge_kernel(const KernelView& own, const KernelView& seen);
 
 class KernelTrials final : public std::enable_shared_from_this<KernelTrials> {
@@ -58,7 +60,6 @@ class KernelTrials final : public std::enable_shared_from_this<KernelTrials> {
   Task<KernelVerdict> try_runtime(std::string runtime);
   Task<KernelView> look(std::string runtime);
   Task<std::string> ask_container(std::string id, std::string runtime);
-  Task<std::string> get_image();
 
   std::shared_ptr<Fleet> fleet_;
   std::map<std::string, Known> known_;

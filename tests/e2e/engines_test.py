@@ -203,8 +203,20 @@ class Cases:
             self.assertIn("docker offers container, sentry was asked", done.stderr)
             done = self.atoll("run", "--driver", self.name, "--runtime", "kata", "--", "printf", "fine\\n")
             self.assertEqual(done.stdout, "fine\n", done.stderr)
-        else:
-            self.assertIn("podman has no runtime kata", done.stderr)
+            return
+        # Its service lists what it could have, and gives its own whatever it is asked for.
+        self.assertIn("podman has no runtime kata, but runc", done.stderr)
+        done = self.atoll("run", "--driver", self.name, "--runtime", "crun", "--", "true")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("podman has no runtime crun, but runc", done.stderr)
+        daemon = self.daemon()
+        box = daemon.create(driver=self.name, runtime="runc")
+        told = json.loads(self.engine.ask("GET", f"/v4.0.0/libpod/containers/atoll-{box}/json")[1])
+        self.assertEqual(told["OCIRuntime"], "runc")
+        refused = daemon.call("POST", "/v1/sandboxes", {"driver": self.name, "runtime": "runsc"})
+        self.assertIn("podman has no runtime runsc, but runc", refused.json["detail"])
+        daemon.call("DELETE", f"/v1/sandboxes/{box}")
+        self.no_containers()
 
     # What may go wrong.
 

@@ -313,7 +313,7 @@ class Engine:
         """The pid on the host of the sleeper in a sandbox."""
         for pid in all_pids():
             with contextlib.suppress(OSError):
-                if pathlib.Path(f"/proc/{pid}/comm").read_text() == "sleep\n" and \
+                if pathlib.Path(f"/proc/{pid}/comm").read_text(errors="replace") == "sleep\n" and \
                         box.encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes():
                     return pid
         return None

@@ -21,6 +21,7 @@ import tarfile
 import tempfile
 import urllib.parse
 
+import criu
 from live import UnixConnection, wait_until
 
 IMAGE = "atoll-test:latest"
@@ -122,8 +123,9 @@ def make_certificates(place):
 class Engine:
     """Started by start(), and stopped by stop(), which says what was left."""
 
-    def __init__(self, name, disk_mb=0, runsc=False, is_remote=False, has_bridge=False):
+    def __init__(self, name, disk_mb=0, runsc=False, is_remote=False, has_bridge=False, has_criu=False):
         self.name, self.disk_mb = name, disk_mb  # 0: as much as there is
+        self.has_criu = has_criu
         self.runsc, self.is_remote, self.has_bridge = runsc, is_remote, has_bridge
         self.root = tempfile.mkdtemp(prefix=f"atoll-{name}-")
         self.socket = f"{self.root}/engine.sock"
@@ -201,6 +203,8 @@ class Engine:
             "".join(f'[[registry]]\nlocation = "127.0.0.1:{port}"\ninsecure = true\n' for port in (5000, 5001, 5009, 5010)))
         environment = dict(os.environ, CONTAINERS_CONF=f"{self.root}/containers.conf",
                            CONTAINERS_REGISTRIES_CONF=f"{self.root}/registries.conf")
+        if self.has_criu:
+            environment["PATH"] = f"{criu.found()}:{environment['PATH']}"
         # A network namespace of its own, which goes with its processes.
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(["unshare", "--net", *self.with_loopback(self.command())], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -217,8 +221,9 @@ class Engine:
         return self
 
     def with_loopback(self, command):
-        """A new network namespace has one, which is down."""
-        return ["sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command] if self.is_remote else command
+        """A new network namespace has one, which is down. CRIU tries there what sockets can do."""
+        needed = self.is_remote or self.has_criu
+        return ["sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command] if needed else command
 
     def log(self):
         return pathlib.Path(self.log_path).read_text(errors="replace")
@@ -339,7 +344,7 @@ class Engine:
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
                 words = pathlib.Path(f"/proc/{name}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                parent = int(pathlib.Path(f"/proc/{name}/stat").read_text().rsplit(")", 1)[1].split()[1])
+                parent = int(pathlib.Path(f"/proc/{name}/stat").read_text(errors="replace").rsplit(")", 1)[1].split()[1])
             except OSError:
                 continue
             if words and int(name) != os.getpid():
@@ -363,21 +368,24 @@ class Engine:
 
 def lacking(name):
     """What this host lacks for such an engine; "" = nothing."""
-    programs = {"docker": ("dockerd", "containerd", "runc"), "podman": ("podman", "conmon", "runc"), "btrfs": ("mkfs.btrfs",),
+    programs = {"criu": (), "docker": ("dockerd", "containerd", "runc"), "podman": ("podman", "conmon", "runc"), "btrfs": ("mkfs.btrfs",),
                 "runsc": ("runsc",), "tls": ("openssl", "nsenter", "ip"),
                 "registry": ("docker-registry", "htpasswd", "nsenter", "ip", "busybox")}[name]
+    if name == "criu":
+        return "" if criu.found() else "CRIU 4 (tests/support/criu.py fetches it)"
     missing = [program for program in (*programs, "unshare") if not shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin")]
     return ", ".join(missing + ([] if os.geteuid() == 0 else ["root"]))
 
 
 def main():
     name, is_remote = sys.argv[1].removesuffix("-tls"), sys.argv[1].endswith("-tls")
-    if missing := lacking(name) or (lacking("tls") if is_remote else ""):
+    has_criu = name == "podman"
+    if missing := lacking(name) or (lacking("tls") if is_remote else "") or (lacking("criu") if has_criu else ""):
         # The program finds none, not even somebody's own, and says so in its own way.
         print(f"there is no {name} here, for lack of {missing}", file=sys.stderr)
         variable = "DOCKER_HOST" if name == "docker" else "CONTAINER_HOST"
         return subprocess.run(sys.argv[2:], env={**os.environ, variable: "unix:///nonexistent/engine.sock"}).returncode
-    engine = Engine(name, is_remote=is_remote).start()
+    engine = Engine(name, is_remote=is_remote, has_criu=has_criu).start()
     code = 1
     try:
         code = subprocess.run([*engine.inside, *sys.argv[2:]], env=dict(os.environ, **engine.environment)).returncode
