@@ -5,6 +5,7 @@
 #include "core/hooks.h"
 #include "core/lifetime.h"
 #include "core/request_check.h"
+#include "core/tenant_floor.h"
 #include "json/describe.h"
 #include "telemetry/log.h"
 
@@ -190,6 +191,7 @@ Task<SandboxView> Changer::recreate(RecordPtr record) {
 }
 
 Task<SandboxView> Changer::restart(RecordPtr record, Op op) {
+  CO_TRY_OK(check_floor(parts_.options.admission.quotas, *record, "be started"));
   CO_TRY_OK(co_await ensure_handle(record));
   const State before = record->state;
   const Lifetime old(*record);

@@ -615,8 +615,8 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
     const std::string why = slot.name() + ": " + made.error().message();
     auto next = co_await next_try(plan, i, std::move(made).error());
     if (!next) co_return std::move(next).error().with(slot.name());
-    plan.timer.tell(std::exchange(plan.under_way, "create"), why);
-    plan.under_way.clear();
+    const std::string stage = std::exchange(plan.under_way, "");
+    plan.timer.tell(stage.empty() ? "create" : stage, why);
     if (*next == i) continue;
     i = *next;
     // The store must know where to look for it before it can be there.

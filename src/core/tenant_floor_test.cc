@@ -108,21 +108,27 @@ TEST_F(TenantFloorTest, APoolsSandboxBelowItIsNotForIt) {
   EXPECT_EQ(world_.engine().get_pool("p")->ready, 1U) << "it still waits";
 }
 
-TEST_F(TenantFloorTest, WhatIsThereFromBeforeIsNeitherForkedNorResetNorMadeFrom) {
+TEST_F(TenantFloorTest, WhatIsThereFromBeforeIsNeitherStartedNorForkedNorResetNorMadeFrom) {
   world_.start();
   const auto old = create(bank_, {.driver = "weak"});
   ASSERT_TRUE(old);
   const auto kept = world_.run(world_.engine().snapshot(bank_, old->id, {}));
   ASSERT_TRUE(kept) << kept.error().message();
+  const auto other = create(bank_, {.driver = "weak"});
+  ASSERT_TRUE(other);
   set_floor();
   world_.restart();
 
+  ASSERT_TRUE(world_.run(world_.engine().stop(bank_, other->id)));
+  const auto started = world_.run(world_.engine().start(admin_, other->id));
   const auto forked = world_.run(world_.engine().fork(admin_, old->id, 1, SnapshotKind::disk));
   const auto reset = world_.run(world_.engine().reset(bank_, old->id, {}));
   CreateRequest from;
   from.snapshot = kept->id;
   const auto restored = create(bank_, std::move(from));
 
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code(), Code::permission_denied);
   ASSERT_FALSE(forked);
   EXPECT_EQ(forked.error().code(), Code::permission_denied);
   EXPECT_THAT(forked.error().message(), HasSubstr("it has isolation container"));
@@ -130,7 +136,7 @@ TEST_F(TenantFloorTest, WhatIsThereFromBeforeIsNeitherForkedNorResetNorMadeFrom)
   EXPECT_EQ(reset.error().code(), Code::permission_denied);
   ASSERT_FALSE(restored);
   EXPECT_EQ(restored.error().code(), Code::permission_denied);
-  EXPECT_EQ(world_.host(0).ids().size(), 1U) << "the old one alone";
+  EXPECT_EQ(world_.host(0).ids().size(), 2U) << "the old ones alone";
 }
 
 TEST_F(TenantFloorTest, ThePlanSaysSo) {
