@@ -216,7 +216,7 @@ def all_pids():
 
 def stat_of(pid):
     with contextlib.suppress(OSError):
-        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
+        text = pathlib.Path(f"/proc/{pid}/stat").read_text(errors="replace")  # a name may be any bytes
         return text[text.rindex(")") + 2:].split()
     return None
 
@@ -236,7 +236,7 @@ def name_of(pid):
     if stat is None or stat[0] == "Z":
         return None
     with contextlib.suppress(OSError):
-        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+        return pathlib.Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
     return None
 
 
