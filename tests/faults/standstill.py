@@ -60,7 +60,7 @@ class Still:
 
 
 class Stopped(unittest.TestCase):
-    """The last one: meanwhile the others have had their turn."""
+    """The last one: meanwhile the others have had their turn. It has to be a class of their module, whose end is that of the daemon."""
 
     still = None
 

@@ -147,7 +147,7 @@ class Held(unittest.TestCase):
                     os.close(fd)
                 stands.kill()
                 stands.wait()
-                print(f"figure: 29, held by a descriptor, a directory and groups{', paused' if paused else ''}: deleted in {taken * 1000:.0f} ms, residue 0",
+                print(f"figure: 29, held by a descriptor, a directory and groups{', paused' if paused else ''}: deleted in {taken * 1000:.0f} ms, residue {len(self.groups(box))}",
                       flush=True)
 
     @staticmethod
