@@ -31,7 +31,7 @@ class Deaths:
 
     @classmethod
     def tearDownClass(cls):
-        print(f"{cls.name}: " + ", ".join(f"{count} {what}" for what, count in sorted(cls.figures.items())), flush=True)
+        print(f"figure: containers of {cls.name} killed: " + ", ".join(f"{count} {what}" for what, count in sorted(cls.figures.items())), flush=True)
         cls.daemon.end()
         cls.proxy.__exit__()
         cls.engine.ask("DELETE", "/v1.41/containers/somebodys?force=1&v=1")

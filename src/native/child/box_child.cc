@@ -73,9 +73,16 @@ struct Placement {
   _exit(127);
 }
 
+ATOLL_IN_CHILD int copy_aside(int fd) {
+  const int aside = fcntl(fd, F_DUPFD_CLOEXEC, kAside);
+  // What it says where the limit is not even that high.
+  if (aside < 0 && errno == EINVAL) errno = EMFILE;
+  return aside;
+}
+
 ATOLL_IN_CHILD bool put_aside(Placement& placement, int fd) {
   if (placement.count >= kMostPlaced) return false;
-  const int aside = fcntl(fd, F_DUPFD_CLOEXEC, kAside);
+  const int aside = copy_aside(fd);
   if (aside < 0) return false;
   placement.fds[placement.count++] = aside;
   return true;
@@ -276,7 +283,7 @@ ATOLL_IN_CHILD int child_main(void* argument) {
     if (!put_aside(placement, launch.given[i])) fail(launch, BoxStage::descriptors);
   }
   const size_t first_made = placement.count;
-  const int program = fcntl(launch.program, F_DUPFD_CLOEXEC, kAside);
+  const int program = copy_aside(launch.program);
   if (program < 0) fail(launch, BoxStage::descriptors);
 #ifdef ATOLL_WEAKENABLE
   if (plan.without.has(Layer::descriptors)) {
