@@ -40,8 +40,8 @@ struct Parts {
   Failover failover;
   SandboxTable sandboxes;
   Admission admission;
-  IdempotencyTable idempotency;
   Journal journal;
+  IdempotencyTable idempotency;
   Reaper reaper;
   Snapshots snapshots;
   PoolShelf shelf;

@@ -16,7 +16,7 @@ def agent_of(box):
     """On the host; none when it is gone."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if pathlib.Path(f"/proc/{pid}/comm").read_text() == "atoll-agent\n" and box in pathlib.Path(f"/proc/{pid}/cgroup").read_text():
+            if pathlib.Path(f"/proc/{pid}/comm").read_text(errors="replace") == "atoll-agent\n" and box in pathlib.Path(f"/proc/{pid}/cgroup").read_text():
                 return int(pid)
         except OSError:
             pass

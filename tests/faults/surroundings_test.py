@@ -64,6 +64,42 @@ class Clock(unittest.TestCase):
         self.assertEqual(self.daemon.exec(stays, "echo", "fine")["stdout"], "fine\n")
         print(f"figure: 27, clock set by {', '.join(SHIFTS)}: kill -9 and a start after each; wrong ends {wrong}", flush=True)
 
+    def test_sessions_and_keys_last_as_long_when_the_clock_is_set_and_the_daemon_starts_again(self):
+        keyed = {"Idempotency-Key": "once"}
+        held = self.daemon.call("POST", "/v1/sessions", {"scope": "workspace", "key": "web", "ttl_s": 300})
+        self.assertEqual(held.status, 201, held)
+        box = held.json["sandbox"]
+        first = self.daemon.call("POST", "/v1/sandboxes", {"driver": "native", "ttl_s": 600}, keyed)
+        self.assertEqual(first.status, 201, first)
+        self.daemon.made |= {box, first.json["id"]}
+        short = self.daemon.call("POST", "/v1/sessions", {"scope": "workspace", "key": "short", "ttl_s": 5}).json
+        self.daemon.made.add(short["sandbox"])
+        begun = time.monotonic()
+        wrong = twice = 0
+        for name, shift in {**SHIFTS, "+3 days": "+259200"}.items():
+            with self.subTest(shift=name):
+                self.set(shift)
+                again = self.daemon.call("POST", "/v1/sandboxes", {"driver": "native", "ttl_s": 600}, keyed)
+                self.daemon.made.add(again.json.get("id"))
+                self.daemon.kill()
+                self.start()
+                after = self.daemon.call("POST", "/v1/sandboxes", {"driver": "native", "ttl_s": 600}, keyed)
+                self.daemon.made.add(after.json.get("id"))
+                twice += sum(answer.json.get("id") != first.json["id"] for answer in (again, after))
+                self.assertEqual([again.json.get("id"), after.json.get("id")], [first.json["id"]] * 2)
+                told = self.daemon.call("GET", f"/v1/sessions/{held.json['id']}")
+                wrong += told.status != 200
+                self.assertEqual(told.status, 200, told)
+                self.assertEqual(self.daemon.exec(box, "echo", "fine")["stdout"], "fine\n")
+        self.set("-86400")
+        self.daemon.kill()
+        self.start()
+        wait_until(lambda: self.daemon.call("GET", f"/v1/sessions/{short['id']}").status == 404, "the short one is over", 40)
+        ended = time.monotonic() - begun
+        wait_until(lambda: self.daemon.call("GET", f"/v1/sandboxes/{short['sandbox']}").status == 404, "and nobody holds its sandbox", 40)
+        print(f"figure: 27, clock set and the daemon killed, {len(SHIFTS) + 1} times: sessions lost {wrong}, keys that made another {twice}; one of 5 s"
+              f" was over after at most {ended:.0f} s", flush=True)
+
 
 class Shortage(unittest.TestCase):
     def test_without_processes_a_create_is_refused_and_soon_served_again(self):
