@@ -21,6 +21,7 @@ class CleanNetworks final {
 
   // Where new ones are made from; -1 = they cannot be kept here.
   int home() const { return home_.get(); }
+  bool is_empty() const { return clean_.empty(); }
   // Empty if there is none.
   Fd take();
   // What a sandbox had, after the end of its last process.
