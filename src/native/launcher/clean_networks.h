@@ -31,6 +31,7 @@ class CleanNetworks final {
   std::string look_at(const Fd& network) const;
 
   Fd home_;
+  Fd told_;
   std::string like_new_;
   std::vector<Fd> clean_;
   bool was_given_back_ = false;
