@@ -45,6 +45,7 @@ ATOLL_IN_CHILD bool may_be_link(const BoxLaunch& launch, const char* path) {
 // Inside the new root every link is followed as the sandbox would follow it, and leads nowhere
 // else.
 ATOLL_IN_CHILD int open_in_root(const char* path, int flags) {
+  if (!is_in_root(path)) return open(path, flags | O_PATH | O_CLOEXEC);
   const Held root(open("root", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (root.fd < 0) return -1;
   open_how how{};
@@ -54,8 +55,8 @@ ATOLL_IN_CHILD int open_in_root(const char* path, int flags) {
 }
 
 ATOLL_IN_CHILD int open_place(const BoxLaunch& launch, const char* path, int flags) {
-  if (may_be_link(launch, path)) return open_in_root(path, flags);
-  return open(path, flags | O_PATH | O_CLOEXEC);
+  return may_be_link(launch, path) ? open_in_root(path, flags)
+                                   : open(path, flags | O_PATH | O_CLOEXEC);
 }
 
 // The directory that holds the last part of a path in the root, and that part; -1 if it cannot be

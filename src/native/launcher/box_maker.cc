@@ -89,7 +89,8 @@ BoxSupport look(const CgroupSlice& cgroups) {
   }
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) == 0 || errno != EFAULT)
     return refuse("the kernel does not offer seccomp", "it needs CONFIG_SECCOMP_FILTER");
-  for (const int needed : {CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_CHOWN, CAP_NET_ADMIN}) {
+  for (const int needed :
+       {CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_CHOWN, CAP_NET_ADMIN}) {
     if (!support.rootless && !has_capability(needed)) {
       return refuse("the launcher is root without the capabilities to make namespaces",
                     "run it outside of a container, or give the container CAP_SYS_ADMIN");
