@@ -32,7 +32,7 @@ constexpr auto kConnectPatience = std::chrono::seconds(10);
 constexpr auto kStartPause = std::chrono::milliseconds(200);
 constexpr auto kConnectPause = std::chrono::milliseconds(2);
 constexpr int kMostSuccessors = 3;
-constexpr int kLeavePatienceMs = 3'000;
+constexpr auto kLeavePatience = std::chrono::seconds(3);
 
 Error gone() {
   return Error(Code::unavailable, "the launcher does not answer")
@@ -109,6 +109,9 @@ struct LauncherClient::Impl : std::enable_shared_from_this<LauncherClient::Impl>
   void use(Fd fd);
 
   asio::any_io_executor executor;
+  // It ends everything and leaves; waiting for it means that nothing is left when we are gone.
+  void wait_for_its_end(std::chrono::milliseconds patience);
+
   bool is_embedded = false;
   bool is_silent = false;  // the embedded launcher has nobody to tell
   std::string libexec;
@@ -119,6 +122,7 @@ struct LauncherClient::Impl : std::enable_shared_from_this<LauncherClient::Impl>
   std::string socket_name = kLauncherSocket;
   bool is_served = false;  // others start it
   pid_t launcher = 0;      // embedded: our child
+  bool has_left = false;   // and nothing of its sandboxes is left
   bool has_made = false;   // or tried to
   std::chrono::steady_clock::time_point keeper_started;
 
@@ -136,14 +140,23 @@ LauncherClient::LauncherClient(std::shared_ptr<Impl> impl) : impl_(std::move(imp
 
 LauncherClient::~LauncherClient() {
   impl_->disconnect();
-  if (!impl_->is_embedded || impl_->launcher == 0) return;
-  // It ends everything and leaves; waiting for it means that nothing is left when we are gone.
-  if (const auto launcher = os::open_pidfd(impl_->launcher)) {
-    pollfd waited{launcher->get(), POLLIN, 0};
-    while (poll(&waited, 1, kLeavePatienceMs) < 0 && errno == EINTR) {
+  impl_->wait_for_its_end(kLeavePatience);
+}
+
+void LauncherClient::leave() {
+  if (!impl_->is_embedded) return;
+  impl_->disconnect();
+  impl_->wait_for_its_end(kAnswerPatience);
+}
+
+void LauncherClient::Impl::wait_for_its_end(std::chrono::milliseconds patience) {
+  if (!is_embedded || launcher == 0 || has_left) return;
+  if (const auto process = os::open_pidfd(launcher)) {
+    pollfd waited{process->get(), POLLIN, 0};
+    while (poll(&waited, 1, static_cast<int>(patience.count())) < 0 && errno == EINTR) {
     }
   }
-  waitpid(impl_->launcher, nullptr, WNOHANG);
+  has_left = waitpid(launcher, nullptr, WNOHANG) == launcher;
 }
 
 Result<std::unique_ptr<LauncherClient>> LauncherClient::kept(asio::any_io_executor executor,
@@ -465,7 +478,8 @@ Task<> LauncherClient::resize(ResizeRequest request) {
 Task<> LauncherClient::destroy(std::string id) {
   const auto impl = impl_;
   std::vector<Fd> none;
-  CO_TRY_OK(co_await impl->request(Operation::destroy, encode_id(id), std::move(none)));
+  auto answer = co_await impl->request(Operation::destroy, encode_id(id), std::move(none));
+  if (!answer && !impl->has_left) co_return std::move(answer).error();
   co_return Result<>();
 }
 

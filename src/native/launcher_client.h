@@ -65,6 +65,10 @@ class LauncherClient final {
   Task<std::vector<LaunchedRow>> list();
   Task<> end_all();
 
+  // An embedded launcher ends with everything that it made, and this waits for it; destroy() of a
+  // sandbox that ends so has succeeded. One goodbye instead of one for each sandbox and one for it.
+  void leave();
+
   using OnEnded = std::function<void(const EndedEvent& event)>;
   // For one driver's sandboxes; drivers register at their birth and outlive every call here.
   void subscribe(OnEnded on_ended);
