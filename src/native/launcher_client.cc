@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include <map>
+#include <optional>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "base/fair_turns.h"
 #include "base/text.h"
 #include "net/event.h"
 #include "os/file.h"
@@ -28,6 +30,8 @@ namespace atl::native {
 namespace {
 
 constexpr auto kAnswerPatience = std::chrono::seconds(60);
+// One is made and the next one waits there, so that the launcher is never idle.
+constexpr size_t kMadeAtOnce = 2;
 constexpr auto kConnectPatience = std::chrono::seconds(10);
 constexpr auto kStartPause = std::chrono::milliseconds(200);
 constexpr auto kConnectPause = std::chrono::milliseconds(2);
@@ -95,7 +99,8 @@ Result<pid_t> spawn_launcher(const std::string& program, std::vector<std::string
 }  // namespace
 
 struct LauncherClient::Impl : std::enable_shared_from_this<LauncherClient::Impl> {
-  explicit Impl(asio::any_io_executor where) : executor(std::move(where)), connected(executor) {}
+  explicit Impl(asio::any_io_executor where)
+      : executor(std::move(where)), connected(executor), turns(executor, kMadeAtOnce) {}
 
   Task<> ensure_connected();
   Result<Fd> connect_or_start();
@@ -129,6 +134,7 @@ struct LauncherClient::Impl : std::enable_shared_from_this<LauncherClient::Impl>
   std::shared_ptr<asio::posix::stream_descriptor> socket;  // shared with its read loop
   bool connecting = false;
   net::Event connected;
+  FairTurns turns;  // of those who want a box
   LauncherHello greeting;
   uint32_t next_request = 1;
   uint64_t connections = 0;
@@ -419,8 +425,15 @@ Task<LauncherHello> LauncherClient::hello() {
   co_return impl->greeting;
 }
 
-Task<Fd> LauncherClient::create(LaunchRequest request, Fd config, std::vector<Fd> directories) {
+Task<Fd> LauncherClient::create(std::string tenant, LaunchRequest request, Fd config,
+                                std::vector<Fd> directories) {
   const auto impl = impl_;
+  std::optional<FairTurns::Turn> turn;
+  if (request.box) {
+    auto taken = co_await impl->turns.take(std::move(tenant), kAnswerPatience);
+    if (!taken) co_return std::move(taken).error().with("waiting for the launcher");
+    turn.emplace(*std::move(taken));
+  }
   CO_TRY_OK(co_await impl->ensure_connected());
   if (impl->greeting.version != kLauncherVersion) {
     co_return Error(Code::unavailable, "the launcher that runs is of another version: " +

@@ -53,8 +53,10 @@ class LauncherClient final {
 
   // Makes sure that a launcher answers.
   Task<LauncherHello> hello();
-  // Gives the connection to the new sandbox's agent.
-  Task<Fd> create(LaunchRequest request, Fd config, std::vector<Fd> directories);
+  // Gives the connection to the new sandbox's agent. The launcher makes one box after the other, so
+  // tenants take turns before it is asked.
+  Task<Fd> create(std::string tenant, LaunchRequest request, Fd config,
+                  std::vector<Fd> directories);
   Task<Fd> connect(std::string id);
   Task<> renew(RenewRequest request);
   Task<> pause(std::string id);
