@@ -1,5 +1,9 @@
 #include "container/container_sandbox.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+
 #include "container/agent_door.h"
 #include "container/container_spec.h"
 #include "native/plan.h"
@@ -9,6 +13,7 @@ namespace atl::container {
 namespace {
 
 constexpr size_t kLargestAgent = 64 << 20;
+constexpr size_t kLongestReason = 200;
 
 }  // namespace
 
@@ -19,6 +24,11 @@ Task<> Fleet::copy_agent(std::string container) {
                                          agent_archive(program));
   if (!put) co_return std::move(put).error().with("copying the agent");
   co_return Result<>();
+}
+
+uint64_t Fleet::processors() const {
+  if (!client.line().address().is_local()) return 0;
+  return static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
 }
 
 // The way to one agent.
@@ -90,8 +100,19 @@ Task<> ContainerSandbox::resize(Resources resources) {
   if (resources.sharing == Sharing::dedicated)
     co_return Error(Code::unsupported, "a container engine does not give processors to one alone");
   CO_TRY_OK(check_least(resources));
-  co_return co_await line_->fleet->client.update(container_name(line_->id),
-                                                 to_update_json(resources));
+  const auto fleet = line_->fleet;
+  const std::string name = container_name(line_->id);
+  CO_TRY(const auto state, co_await fleet->client.inspect(name));
+  if (state.kernel != kSentry)
+    co_return co_await fleet->client.update(name, to_update_json(resources, fleet->processors()));
+  CO_TRY_OK(check_sentry(resources));
+  auto changed =
+      co_await fleet->client.update(name, to_sentry_update_json(resources, fleet->processors()));
+  // The engine asks the runtime, and older ones know no such command.
+  if (changed || changed.error().code() != Code::internal) co_return changed;
+  co_return Error(Code::unsupported, "this gVisor does not change the limits of what runs: " +
+                                         changed.error().message().substr(0, kLongestReason))
+      .with_hint("make a new sandbox with other limits, or take a newer runsc");
 }
 
 Task<> ContainerSandbox::renew(Micros expires_at) {
@@ -134,6 +155,11 @@ Task<> ContainerSandbox::destroy() {
 
 Task<> remove_container(std::shared_ptr<Fleet> fleet, std::string id) {
   CO_TRY_OK(co_await fleet->client.remove(container_name(id)));
+  if (fleet->agent_on_engine().empty()) {
+    std::vector<std::string> labels{std::string(kLabelInstance) + "=" + fleet->instance,
+                                    std::string(kLabelSandbox) + "=" + id};
+    CO_TRY_OK(co_await fleet->client.remove_volumes(std::move(labels)));
+  }
   co_return AgentDoor::remove(fleet->directory, id);
 }
 

@@ -34,6 +34,8 @@ struct Fleet {
   EngineImages images;
   // The agent's program where the engine can see it; "" = it cannot.
   std::string agent_on_engine() const { return client.line().address().is_local() ? agent : ""; }
+  // Of the engine's host; 0 = it is elsewhere.
+  uint64_t processors() const;
   // Into a container that has been made and not started, where it is not seen.
   Task<> copy_agent(std::string container);
 
@@ -92,7 +94,7 @@ class ContainerSandbox final : public Sandbox {
   guest::AgentGuest guest_;
 };
 
-// Container and what is kept of it here; one that is not there is gone.
+// Container, its volumes and what is kept of it here; one that is not there is gone.
 Task<> remove_container(std::shared_ptr<Fleet> fleet, std::string id);
 
 }  // namespace atl::container

@@ -1,4 +1,5 @@
-// What goes on by itself for a container: waiting for its end, and for what is left of it to go.
+// What is done about containers that nobody waits for: one that ends by itself is removed and told,
+// with why it ended, and what a creation may have left goes as soon as the engine lets it go.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace atl::container {
 
-// Until a sandbox has ended that nobody has asked to end.
-Task<> watch(std::shared_ptr<Fleet> fleet, std::string id, uint64_t birth);
+// Until a sandbox has ended that nobody has asked to end. `birth` is which of its name it is.
+Task<> watch_container(std::shared_ptr<Fleet> fleet, std::string id, uint64_t birth);
 
 // Until what a failed creation may have left is gone. An engine that died, or lost its answer, is
 // asked again as soon as it is back; the sweeper, which looks by labels but more seldom, finds what

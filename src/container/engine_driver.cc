@@ -27,12 +27,9 @@
 namespace atl::container {
 namespace {
 
-// gVisor counts processes of its own, and limits none.
-Result<> check_sentry(const Resources& asked) {
-  if (!asked.pids) return {};
-  return Error(Code::unsupported, "the number of processes behind gVisor's kernel has no limit")
-      .with_hint("leave out pids, or take another runtime");
-}
+// Storage that can limit each container by itself. Others can on some file systems, which a
+// container shows.
+bool has_quotas(std::string_view storage) { return storage == "btrfs" || storage == "zfs"; }
 
 class EngineDriver final : public Driver {
  public:
@@ -116,13 +113,14 @@ class EngineDriver final : public Driver {
     CO_TRY_OK(add_socket(spec, made));
     const bool goes_on = files_ && files_->has_image(spec.snapshot);
     // More than there are is no ceiling, and docker refuses to be told of one.
-    const auto processors = static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
-    if (!is_remote() && made.nano_cpus > processors * 1'000'000'000) made.nano_cpus = 0;
+    const uint64_t processors = fleet_->processors();
+    if (processors > 0 && made.nano_cpus > processors * 1'000'000'000) made.nano_cpus = 0;
     made.instance = fleet_->instance;
     made.agent = fleet_->agent_on_engine();
     if (!goes_on) CO_TRY_OK(co_await give_image(spec, made));
     auto words = make_first_words(spec, made, options_.ends_with_us);
     CO_TRY_OK(words.encoded(Micros(0)));
+    if (spec.runtime.empty()) CO_TRY_OK(co_await learn_own_runtime());
     CO_TRY(const auto verdict, co_await judge_runtime(spec.runtime));
     if (verdict.isolation == Isolation::sentry) {
       CO_TRY_OK(check_sentry(spec.resources));
@@ -132,7 +130,8 @@ class EngineDriver final : public Driver {
     if (!dialect_.picks_runtime) made.runtime.clear();
     CO_TRY_OK(make_places());
     CO_TRY_OK(co_await remove_left_over());
-    const bool can_call = !is_remote() && verdict.outer_kernel.empty();
+    // One that nobody could try may have a kernel of its own, which no socket of ours reaches into.
+    const bool can_call = !is_remote() && verdict.outer_kernel.empty() && !verdict.is_untried;
     CO_TRY(auto way, make_way(spec.id, can_call, made, words));
     Result<std::unique_ptr<Sandbox>> sandbox = std::unique_ptr<Sandbox>();
     if (goes_on) {
@@ -146,7 +145,7 @@ class EngineDriver final : public Driver {
       if (!filled) sandbox = std::move(filled).error();
     }
     if (sandbox) {
-      spawn(fleet_->executor, watch(fleet_, spec.id, fleet_->births[spec.id]));
+      spawn(fleet_->executor, watch_container(fleet_, spec.id, fleet_->births[spec.id]));
       co_return std::move(sandbox);
     }
     fleet_->live.erase(spec.id);
@@ -197,7 +196,7 @@ class EngineDriver final : public Driver {
         co_return std::move(greeted).error();
       }
     }
-    if (!was_live) spawn(fleet_->executor, watch(fleet_, id, fleet_->births[id]));
+    if (!was_live) spawn(fleet_->executor, watch_container(fleet_, id, fleet_->births[id]));
     co_return std::move(sandbox);
   }
 
@@ -206,6 +205,15 @@ class EngineDriver final : public Driver {
     CO_TRY(auto ids, co_await fleet_->client.list(own_labels()));
     std::erase_if(ids,
                   [this](const std::string& id) { return !is_sandbox_id(id) || is_trial(id); });
+    // What is left of a container that somebody else has removed.
+    if (is_remote()) {
+      CO_TRY(auto others, co_await fleet_->client.list_volumes(own_labels()));
+      for (auto& id : others) {
+        const bool is_new =
+            is_sandbox_id(id) && !is_trial(id) && std::ranges::find(ids, id) == ids.end();
+        if (is_new) ids.push_back(std::move(id));
+      }
+    }
     // Whoever died between the two steps of making or removing one has left the other half here.
     for (auto& id : kept_here()) {
       if (!is_trial(id) && std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
@@ -316,26 +324,30 @@ class EngineDriver final : public Driver {
   Task<Capabilities> probe_as(Runtimes runtimes) {
     CO_TRY_OK(check_setup());
     CO_TRY_OK(co_await fleet_->client.line().greet());
-    Capabilities can = capabilities();
-    if (dialect_.keeps_memory && images_ && runtimes == Runtimes::tried) {
+    const bool tries = runtimes == Runtimes::tried;
+    std::string not_kept;  // why memory is not
+    bool keeps_memory = false;
+    if (dialect_.keeps_memory && images_ && tries) {
       CO_TRY_OK(make_places());
       const auto tried = co_await checkpoints_->try_out();
-      can.checkpoint = static_cast<bool>(tried);
-      if (!tried)
-        can.not_protected.push_back(std::string(kMemoryNotKept) +
-                                    checkpoints_->obstacle()->message());
+      keeps_memory = static_cast<bool>(tried);
+      if (!tried) not_kept = std::string(kMemoryNotKept) + checkpoints_->obstacle()->message();
     }
-    const bool tries = runtimes == Runtimes::tried;
-    if (!tries && !is_remote()) co_return can;
+    if (!tries && !is_remote()) co_return capabilities();
     CO_TRY(const auto facts, co_await fleet_->client.facts());
     if (is_remote()) CO_TRY_OK(check_agent_runs(facts.architecture, "the engine's machine"));
+    own_runtime_ = facts.default_runtime;
+    if (!limits_roots_) limits_roots_ = has_quotas(facts.storage);
+    Capabilities can = capabilities();
     if (!tries) co_return can;
+    can.checkpoint = keeps_memory;
+    if (!not_kept.empty()) can.not_protected.push_back(not_kept);
     if (!dialect_.picks_runtime) {
       can.runtimes.push_back({facts.default_runtime, Isolation::container});
       co_return can;
     }
     for (const auto& runtime : facts.runtimes) {
-      CO_TRY(const auto verdict, co_await trials_->judge(runtime, facts.default_runtime));
+      CO_TRY(const auto verdict, co_await trials_->judge(runtime, find_plain_runtime(facts)));
       can.runtimes.push_back({runtime.name, verdict.isolation});
       if (verdict.isolation == Isolation::sentry) {
         can.not_protected.push_back(
@@ -446,8 +458,20 @@ class EngineDriver final : public Driver {
 
   bool is_remote() const { return !fleet_->client.line().address().is_local(); }
 
+  // Once. Podman takes a fifth of a second to tell it, which a single run does not wait for.
+  Task<> learn_own_runtime() {
+    const bool is_quick = dialect_.name == kDocker.name;
+    if (own_runtime_ || !dialect_.picks_runtime || (options_.ends_with_us && !is_quick))
+      co_return Result<>();
+    CO_TRY(auto facts, co_await fleet_->client.facts());
+    own_runtime_ = std::move(facts.default_runtime);
+    co_return Result<>();
+  }
+
+  // "" = the engine's own.
   Task<KernelVerdict> judge_runtime(std::string name) {
-    if (name.empty()) co_return KernelVerdict();
+    if (name.empty()) name = own_runtime_.value_or("");
+    if (name.empty() || shares_the_kernel(name)) co_return KernelVerdict();
     CO_TRY(const auto facts, co_await fleet_->client.facts());
     // What it lists it can have, and what it is told it does not hear.
     if (!dialect_.picks_runtime && name != facts.default_runtime) {
@@ -458,7 +482,8 @@ class EngineDriver final : public Driver {
           .with_hint("leave it out, or take docker, whose runtimes are tried");
     }
     for (const auto& runtime : facts.runtimes) {
-      if (runtime.name == name) co_return co_await trials_->judge(runtime, facts.default_runtime);
+      if (runtime.name == name)
+        co_return co_await trials_->judge(runtime, find_plain_runtime(facts));
     }
     co_return Error(Code::not_found,
                     std::string(dialect_.name) + " has no runtime " + to_printable(name));
@@ -557,6 +582,7 @@ class EngineDriver final : public Driver {
                   .memory = Limit::enforced,
                   .pids = Limit::enforced,
                   .disk = Limit::enforced,
+                  .root_disk = limits_roots_.value_or(false) ? Limit::enforced : Limit::none,
                   .open_files = Limit::per_process,
                   .output = Limit::enforced,
                   .wall_time = Limit::enforced,
@@ -584,7 +610,6 @@ class EngineDriver final : public Driver {
         "the agent has the commands' user: what it tells of them is not attested",
         "a fork bomb, or a command that uses all memory, can keep the agent from answering",
         "files live in memory, or in the container's layer, and are gone with the sandbox",
-        "the disk of a persistent sandbox is limited only where the engine's storage has quotas",
         "paths of the host show in the sandbox's list of mounts",
         "its user 1000 is the host's unless the engine maps users: it can use up what is per user",
         "terminals come from the host's number of them",
@@ -594,6 +619,17 @@ class EngineDriver final : public Driver {
     if (is_remote()) {
       can.not_protected.emplace_back(
           "the way to a sandbox leads through its engine: while that is dead, nobody is answered");
+    }
+    if (!limits_roots_.value_or(false)) {
+      can.not_protected.emplace_back(
+          "the disk of a persistent sandbox is not limited: the engine's storage has not shown "
+          "that "
+          "it has quotas");
+    }
+    if (!dialect_.owns_tmpfs) {
+      can.not_protected.emplace_back(
+          "the number of files in a sandbox has no limit, only their size: they use up the host's "
+          "memory for inodes");
     }
     if (!dialect_.hides_groups) {
       can.not_protected.emplace_back(
@@ -610,11 +646,13 @@ class EngineDriver final : public Driver {
     auto created = co_await fleet_->client.create(container, to_json(made, dialect_));
     if (!created && created.error().code() == Code::unsupported && made.limits_root) {
       // Nobody has asked for the limit, and the storage has none to give.
+      limits_roots_ = false;
       if (made.must_limit_root) co_return std::move(created).error().with("limiting the disk");
       made.limits_root = false;
       created = co_await fleet_->client.create(container, to_json(made, dialect_));
     }
     if (!created) co_return std::move(created).error().with("making the container");
+    if (made.limits_root) limits_roots_ = true;
     CO_TRY_OK(co_await fleet_->copy_agent(container));
     if (made.is_persistent && !made.has_places) {
       auto put = co_await fleet_->client.put_archive(container, "/", root_archive());
@@ -645,6 +683,14 @@ class EngineDriver final : public Driver {
                                              to_printable(state->runtime) + " instead of " +
                                              made.runtime);
     }
+    if (made.runtime.empty() && dialect_.picks_runtime && own_runtime_ && !state->runtime.empty() &&
+        !shares_the_kernel(state->runtime) && state->runtime != *own_runtime_ &&
+        dialect_.name == kDocker.name) {
+      own_runtime_.reset();
+      co_return Error(Code::unavailable, std::string(dialect_.name) + " has another runtime now: " +
+                                             to_printable(state->runtime))
+          .with_hint("try again: it is looked at anew");
+    }
     CO_TRY_OK(check_shares(made.shares, state->pid));
     fleet_->live.insert_or_assign(id, spec.expires_at);
     fleet_->births[id] = ++fleet_->last_birth;
@@ -662,11 +708,14 @@ class EngineDriver final : public Driver {
   std::shared_ptr<ImageSupply> supply_;
   std::shared_ptr<KernelTrials> trials_;
   std::unique_ptr<Checkpoints> checkpoints_;
-  std::optional<Error> malformed_;  // the address
-  bool has_looked_ = false;         // for what killed runs have left
+  std::optional<Error> malformed_;          // the address
+  bool has_looked_ = false;                 // for what killed runs have left
+  std::optional<std::string> own_runtime_;  // the engine's, once it is known
   // Children of a fork that nobody has attached to yet. An agent that is let go of calls again a
   // tenth of a second later, and whoever forks would wait for that.
   std::map<std::string, std::unique_ptr<Sandbox>> newborn_;
+  // Whether the engine's storage limits the root of a container; what a container has shown counts.
+  std::optional<bool> limits_roots_;
   // Null where nothing is kept.
   std::unique_ptr<SnapshotImages> images_;
   std::unique_ptr<FileSnapshots> files_;

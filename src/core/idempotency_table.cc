@@ -1,5 +1,7 @@
 #include "core/idempotency_table.h"
 
+#include <algorithm>
+
 namespace atl {
 namespace {
 
@@ -9,17 +11,22 @@ constexpr std::chrono::hours kKeptFor{24};
 }  // namespace
 
 void IdempotencyTable::load(std::vector<store::IdempotencyRow> rows) {
-  for (auto& row : rows) rows_[Key(row.tenant, row.key)] = std::move(row);
+  for (auto& row : rows) {
+    // A deadline on an earlier boot's clock means nothing on this one.
+    if (row.boot_id != boot_id_) {
+      const WallTime ends(Millis(row.expires_at_ms));
+      const Micros left = std::clamp<Micros>(ends - clock_.wall(), Micros(0), kKeptFor);
+      row.expires_boot_us = (clock_.boot() + left).count();
+    }
+    rows_[Key(row.tenant, row.key)] = std::move(row);
+  }
   drop_expired();
 }
 
 Result<std::optional<std::string>> IdempotencyTable::find(const Caller& caller,
                                                           const Idempotency& asked) const {
   const auto found = rows_.find(Key(caller.tenant, asked.key));
-  const int64_t now = clock_.wall().time_since_epoch().count();
-  if (found == rows_.end() || found->second.expires_at_ms <= now) {
-    return std::optional<std::string>();
-  }
+  if (found == rows_.end() || is_over(found->second)) return std::optional<std::string>();
   if (found->second.request_hash != asked.request_hash) {
     return Error(Code::idempotency_mismatch, "this idempotency key came with another request")
         .with_hint("use a new key for a new request");
@@ -40,7 +47,9 @@ Result<store::IdempotencyRow> IdempotencyTable::remember(const Caller& caller,
                             .key = asked.key,
                             .request_hash = asked.request_hash,
                             .sandbox = sandbox,
-                            .expires_at_ms = expires_at.time_since_epoch().count()};
+                            .expires_at_ms = expires_at.time_since_epoch().count(),
+                            .expires_boot_us = Micros(clock_.boot() + kKeptFor).count(),
+                            .boot_id = boot_id_};
   rows_[Key(row.tenant, row.key)] = row;
   return row;
 }
@@ -50,8 +59,7 @@ void IdempotencyTable::forget(const store::IdempotencyRow& row) {
 }
 
 void IdempotencyTable::drop_expired() {
-  const int64_t now = clock_.wall().time_since_epoch().count();
-  std::erase_if(rows_, [&](const auto& entry) { return entry.second.expires_at_ms <= now; });
+  std::erase_if(rows_, [&](const auto& entry) { return is_over(entry.second); });
 }
 
 }  // namespace atl

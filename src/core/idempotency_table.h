@@ -1,4 +1,5 @@
-// Which idempotency keys made which sandboxes, for a day.
+// Which idempotency keys made which sandboxes, for a day: by the clock of the boot, so that nobody
+// who sets the wall's makes a request count twice.
 #pragma once
 
 #include <map>
@@ -13,7 +14,9 @@ namespace atl {
 
 class IdempotencyTable final {
  public:
-  explicit IdempotencyTable(const Clock& clock) : clock_(clock) {}
+  // `boot_id` tells this boot's deadlines from an earlier one's.
+  IdempotencyTable(const Clock& clock, std::string boot_id)
+      : clock_(clock), boot_id_(std::move(boot_id)) {}
 
   void load(std::vector<store::IdempotencyRow> rows);
 
@@ -30,7 +33,12 @@ class IdempotencyTable final {
  private:
   using Key = std::pair<std::string, std::string>;  // tenant and key
 
+  bool is_over(const store::IdempotencyRow& row) const {
+    return row.expires_boot_us <= clock_.boot().count();
+  }
+
   const Clock& clock_;
+  const std::string boot_id_;
   std::map<Key, store::IdempotencyRow> rows_;
 };
 

@@ -30,9 +30,9 @@ Parts::Parts(asio::any_io_executor on, store::Store& the_store, std::vector<Engi
       failover(options.routing.retries, the_metrics, events, the_clock),
       sandboxes(the_metrics, events, options.admission.quotas.assumed),
       admission(executor, the_clock, the_metrics, sandboxes, events, options),
-      idempotency(the_clock),
       journal(the_store, the_metrics, the_clock,
               options.boot_id.empty() ? kernel_boot_id() : options.boot_id),
+      idempotency(the_clock, journal.boot_id()),
       reaper(executor, the_clock),
       snapshots(the_store, drivers, the_metrics, the_clock, options),
       shelf(sandboxes, the_metrics, the_clock) {

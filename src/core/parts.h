@@ -42,8 +42,8 @@ struct Parts {
   SandboxTable sandboxes;
   KnownPrograms programs;
   Admission admission;
-  IdempotencyTable idempotency;
   Journal journal;
+  IdempotencyTable idempotency;
   Reaper reaper;
   Snapshots snapshots;
   PoolShelf shelf;

@@ -88,6 +88,38 @@ TEST_F(RecoveryTest, TheSameNameAndTheSameKeyStillGiveTheSameSandbox) {
             Code::idempotency_mismatch);
 }
 
+TEST_F(RecoveryTest, AKeyIsKnownForADayHoweverTheWallsClockIsSet) {
+  CreateRequest request;
+  request.ttl = std::chrono::hours(48);
+  const auto keyed = world_.create(std::move(request), Idempotency{"k", "h"})->id;
+  for (const auto step : {std::chrono::hours(30), std::chrono::hours(-90)}) {
+    world_.clock.set_wall(world_.clock.wall() + step);
+    EXPECT_EQ(world_.create({}, Idempotency{"k", "h"})->id, keyed);
+    world_.advance(std::chrono::minutes(2));
+    world_.sweep();  // which prunes what is over
+    world_.restart();
+    EXPECT_EQ(world_.create({}, Idempotency{"k", "h"})->id, keyed);
+  }
+
+  world_.advance(std::chrono::hours(24));
+  EXPECT_NE(world_.create({}, Idempotency{"k", "h"})->id, keyed);
+}
+
+TEST_F(RecoveryTest, AfterARebootAKeyIsKnownForWhatIsLeftOnTheWallsClock) {
+  CreateRequest request;
+  request.ttl = std::chrono::hours(48);
+  const auto keyed = world_.create(std::move(request), Idempotency{"k", "h"})->id;
+  world_.crash();
+  world_.options.boot_id = "boot-2";
+  world_.clock.set_wall(world_.clock.wall() + std::chrono::hours(23));
+
+  world_.start();
+  EXPECT_EQ(world_.create({}, Idempotency{"k", "h"})->id, keyed);
+  world_.advance(std::chrono::hours(1));
+
+  EXPECT_NE(world_.create({}, Idempotency{"k", "h"})->id, keyed);
+}
+
 TEST_F(RecoveryTest, AStoppedSandboxStaysStoppedAndItsDriverKeepsTheEnvironment) {
   CreateRequest request;
   request.env = {{"A", "1"}};

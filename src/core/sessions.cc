@@ -94,9 +94,13 @@ Task<> Sessions::load() {
                      .created_at = WallTime(Millis(row.created_at_ms)),
                      .expires_at = WallTime(Millis(row.expires_at_ms))};
     session->ttl = seconds(row.ttl_s);
-    const auto left =
-        std::clamp<Millis>(session->view.expires_at - parts_.clock.wall(), Millis(0), session->ttl);
-    session->expires_boot = parts_.clock.boot() + left;
+    session->expires_boot = Micros(row.expires_boot_us);
+    // A deadline on an earlier boot's clock means nothing on this one.
+    if (row.boot_id != parts_.journal.boot_id()) {
+      const auto left = session->view.expires_at - parts_.clock.wall();
+      session->expires_boot =
+          parts_.clock.boot() + std::clamp<Millis>(left, Millis(0), session->ttl);
+    }
     insert(session);
   }
   // Made for a session whose row was never written, or left by one whose row is gone.
@@ -220,6 +224,8 @@ Task<> Sessions::write(SessionPtr session) {
                         .sandbox = view.sandbox,
                         .created_at_ms = to_ms(view.created_at),
                         .expires_at_ms = to_ms(view.expires_at),
+                        .expires_boot_us = session->expires_boot.count(),
+                        .boot_id = parts_.journal.boot_id(),
                         .ttl_s = session->ttl.count()};
   store::Transaction transaction{store::Durability::disk, {store::PutSession{std::move(row)}}};
   co_return co_await parts_.store.commit(std::move(transaction));

@@ -241,5 +241,40 @@ TEST_F(SessionsAfterCrashTest, ThoseThatEndedMeanwhileLetGo) {
   EXPECT_FALSE(world_.host().has(held.sandbox));
 }
 
+TEST_F(SessionsAfterCrashTest, LastAsLongHoweverTheWallsClockIsSet) {
+  for (const auto step : {std::chrono::hours(1), std::chrono::hours(-48)}) {
+    world_.start();
+    const auto held =
+        open({}, {.scope = SessionScope::workspace, .key = "web", .ttl = seconds(60)}).value();
+
+    world_.crash();
+    world_.clock.set_wall(world_.clock.wall() + step);
+    world_.advance(seconds(59));
+    world_.start();
+    EXPECT_TRUE(world_.engine().get_session({}, held.id));
+    EXPECT_TRUE(world_.host().is_running(held.sandbox));
+    pass(seconds(1));
+
+    EXPECT_FALSE(world_.engine().get_session({}, held.id));
+    EXPECT_FALSE(world_.host().has(held.sandbox));
+    world_.crash();
+  }
+}
+
+TEST_F(SessionsAfterCrashTest, AfterARebootWhatIsLeftIsCountedOnTheWallsClock) {
+  world_.start();
+  const auto held =
+      open({}, {.scope = SessionScope::workspace, .key = "web", .ttl = seconds(60)}).value();
+
+  world_.crash();
+  world_.options.boot_id = "boot-2";
+  world_.clock.set_wall(world_.clock.wall() + seconds(50));
+  world_.start();
+  EXPECT_TRUE(world_.engine().get_session({}, held.id));
+  pass(seconds(10));
+
+  EXPECT_FALSE(world_.engine().get_session({}, held.id));
+}
+
 }  // namespace
 }  // namespace atl

@@ -158,6 +158,8 @@ void Sweeper::prune() {
   const WallTime wall = parts_.clock.wall();
   const WallTime oldest = wall - parts_.options.longest_history;
   store::Prune prune{.now_ms = wall.time_since_epoch().count(),
+                     .now_boot_us = now.count(),
+                     .boot_id = parts_.journal.boot_id(),
                      .ended_before_ms = oldest.time_since_epoch().count(),
                      .most_ended = static_cast<int64_t>(parts_.options.most_history)};
   parts_.store.enqueue({store::Durability::boot, {prune}}, [](Result<> pruned) {

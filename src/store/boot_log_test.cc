@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/bytes.h"
 #include "base/ids.h"
 #include "store/change_bytes.h"
 
@@ -134,8 +135,13 @@ TEST(ChangeBytes, GiveEveryFieldBack) {
                          .state = IntentState::undone,
                          .created_at_ms = 3,
                          .error = "no"};
-  const IdempotencyRow key{
-      .tenant = "acme", .key = "k", .request_hash = "h", .sandbox = "sbx1", .expires_at_ms = 11};
+  const IdempotencyRow key{.tenant = "acme",
+                           .key = "k",
+                           .request_hash = "h",
+                           .sandbox = "sbx1",
+                           .expires_at_ms = 11,
+                           .expires_boot_us = 12,
+                           .boot_id = "boot"};
 
   const auto back = changes_from(
       to_bytes({PutSandbox{row}, PutIntent{intent}, EndIntent{9, IntentState::failed, "why"},
@@ -152,6 +158,21 @@ TEST(ChangeBytes, GiveEveryFieldBack) {
   EXPECT_EQ(std::get<PutIdempotency>(back->at(3)).row, key);
   const auto& drop = std::get<DropIdempotency>(back->at(4));
   EXPECT_EQ(drop.tenant + drop.key + drop.sandbox, "acmeksbx1");
+}
+
+TEST(ChangeBytes, AKeyOfAProgramThatKnewTheWallsClockAloneIsRead) {
+  ByteWriter old;
+  old.u32(1);
+  old.u8(4);
+  for (const std::string_view text : {"acme", "k", "h", "sbx1"}) old.text(text);
+  old.i64(11);
+
+  const auto back = changes_from(std::move(old).bytes());
+
+  ASSERT_TRUE(back) << back.error().message();
+  const IdempotencyRow key{
+      .tenant = "acme", .key = "k", .request_hash = "h", .sandbox = "sbx1", .expires_at_ms = 11};
+  EXPECT_EQ(std::get<PutIdempotency>(back->at(0)).row, key);
 }
 
 TEST(ChangeBytes, CutShortTheyAreAnError) {

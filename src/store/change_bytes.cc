@@ -14,8 +14,9 @@ enum class Tag : uint8_t {
   put_sandbox = 1,
   put_intent = 2,
   end_intent = 3,
-  put_idempotency = 4,
+  put_key_of_wall = 4,  // put_idempotency of older programs, which knew the wall's clock alone
   drop_idempotency = 5,
+  put_idempotency = 6,
 };
 
 // Every field of a row once, for both ways.
@@ -64,6 +65,8 @@ void write(ByteWriter& out, const PutIdempotency& put) {
   out.text(put.row.request_hash);
   out.text(put.row.sandbox);
   out.i64(put.row.expires_at_ms);
+  out.i64(put.row.expires_boot_us);
+  out.text(put.row.boot_id);
 }
 
 void write(ByteWriter& out, const DropIdempotency& drop) {
@@ -107,13 +110,20 @@ Change read_end(ByteReader& in) {
   return end;
 }
 
-Change read_idempotency(ByteReader& in) {
+PutIdempotency read_key_of_wall(ByteReader& in) {
   PutIdempotency put;
   put.row.tenant = in.text();
   put.row.key = in.text();
   put.row.request_hash = in.text();
   put.row.sandbox = in.text();
   put.row.expires_at_ms = in.i64();
+  return put;
+}
+
+Change read_idempotency(ByteReader& in) {
+  PutIdempotency put = read_key_of_wall(in);
+  put.row.expires_boot_us = in.i64();
+  put.row.boot_id = in.text();
   return put;
 }
 
@@ -156,6 +166,9 @@ Result<std::vector<Change>> changes_from(std::string_view bytes) {
         continue;
       case Tag::end_intent:
         changes.push_back(read_end(in));
+        continue;
+      case Tag::put_key_of_wall:
+        changes.push_back(read_key_of_wall(in));
         continue;
       case Tag::put_idempotency:
         changes.push_back(read_idempotency(in));

@@ -150,8 +150,11 @@ void MemoryStore::change(const Prune& prune) {
     return entry.second.state != IntentState::pending &&
            entry.second.created_at_ms < prune.ended_before_ms;
   });
-  std::erase_if(idempotency_,
-                [&](const auto& entry) { return entry.second.expires_at_ms <= prune.now_ms; });
+  std::erase_if(idempotency_, [&](const auto& entry) {
+    const IdempotencyRow& row = entry.second;
+    return row.boot_id == prune.boot_id ? row.expires_boot_us <= prune.now_boot_us
+                                        : row.expires_at_ms <= prune.now_ms;
+  });
 }
 
 void MemoryStore::forget(const std::string& sandbox) {

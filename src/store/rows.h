@@ -62,6 +62,8 @@ struct IdempotencyRow {
   std::string request_hash;
   std::string sandbox;
   int64_t expires_at_ms = 0;
+  int64_t expires_boot_us = 0;
+  std::string boot_id;  // the boot that expires_boot_us belongs to
 
   bool operator==(const IdempotencyRow&) const = default;
 };
@@ -113,6 +115,8 @@ struct SessionRow {
   std::string sandbox;
   int64_t created_at_ms = 0;
   int64_t expires_at_ms = 0;
+  int64_t expires_boot_us = 0;
+  std::string boot_id;  // the boot that expires_boot_us belongs to
   int64_t ttl_s = 0;
 
   bool operator==(const SessionRow&) const = default;
@@ -168,10 +172,12 @@ struct DropKey {
   std::string id;
 };
 // Forgets what has ended before `ended_before_ms`, the oldest beyond `most_ended`, the intents of
-// both, intents that were settled and are as old, and idempotency rows that have expired by
-// `now_ms`.
+// both, intents that were settled and are as old, and idempotency rows that have expired: those of
+// this boot by `now_boot_us`, those of earlier ones by `now_ms`.
 struct Prune {
   int64_t now_ms = 0;
+  int64_t now_boot_us = 0;
+  std::string boot_id = {};
   int64_t ended_before_ms = 0;
   int64_t most_ended = 0;
 };

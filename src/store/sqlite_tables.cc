@@ -67,11 +67,11 @@ Result<> apply(Connection& connection, const EndIntent& end) {
 
 Result<> apply(Connection& connection, const PutIdempotency& put) {
   TRY(auto statement, connection.prepare("INSERT OR REPLACE INTO idempotency "
-                                         "(tenant, key, request_hash, sandbox, expires_at_ms) "
-                                         "VALUES (?, ?, ?, ?, ?)"));
+                                         "(tenant, key, request_hash, sandbox, expires_at_ms, "
+                                         "expires_boot_us, boot_id) VALUES (?, ?, ?, ?, ?, ?, ?)"));
   const auto& row = put.row;
   statement.bind(row.tenant).bind(row.key).bind(row.request_hash).bind(row.sandbox);
-  return statement.bind(row.expires_at_ms).run();
+  return statement.bind(row.expires_at_ms).bind(row.expires_boot_us).bind(row.boot_id).run();
 }
 
 Result<> apply(Connection& connection, const DropIdempotency& drop) {
@@ -107,12 +107,17 @@ Result<> apply(Connection& connection, const DropPool& drop) {
 
 Result<> apply(Connection& connection, const PutSession& put) {
   TRY(auto statement,
-      connection.prepare(
-          "INSERT OR REPLACE INTO session (id, tenant, owner, scope, key, sandbox, "
-          "created_at_ms, expires_at_ms, ttl_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+      connection.prepare("INSERT OR REPLACE INTO session (id, tenant, owner, scope, key, sandbox, "
+                         "created_at_ms, expires_at_ms, expires_boot_us, boot_id, ttl_s) "
+                         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   const auto& row = put.row;
   statement.bind(row.id).bind(row.tenant).bind(row.owner).bind(row.scope).bind(row.key);
-  statement.bind(row.sandbox).bind(row.created_at_ms).bind(row.expires_at_ms).bind(row.ttl_s);
+  statement.bind(row.sandbox)
+      .bind(row.created_at_ms)
+      .bind(row.expires_at_ms)
+      .bind(row.expires_boot_us)
+      .bind(row.boot_id)
+      .bind(row.ttl_s);
   return statement.run();
 }
 
@@ -157,8 +162,9 @@ Result<> apply(Connection& connection, const Prune& prune) {
       connection.prepare("DELETE FROM intent WHERE (state <> 'pending' AND created_at_ms < ?) "
                          "OR sandbox NOT IN (SELECT id FROM sandbox)"));
   TRY_OK(intents.bind(prune.ended_before_ms).run());
-  TRY(auto keys, connection.prepare("DELETE FROM idempotency WHERE expires_at_ms <= ?"));
-  return keys.bind(prune.now_ms).run();
+  TRY(auto keys, connection.prepare("DELETE FROM idempotency WHERE CASE boot_id WHEN ? "
+                                    "THEN expires_boot_us <= ? ELSE expires_at_ms <= ? END"));
+  return keys.bind(prune.boot_id).bind(prune.now_boot_us).bind(prune.now_ms).run();
 }
 
 SandboxRow read_row(const Statement& from) {
@@ -208,7 +214,9 @@ IdempotencyRow read_idempotency(const Statement& from) {
           .key = from.text(1),
           .request_hash = from.text(2),
           .sandbox = from.text(3),
-          .expires_at_ms = from.number(4)};
+          .expires_at_ms = from.number(4),
+          .expires_boot_us = from.number(5),
+          .boot_id = from.text(6)};
 }
 
 SnapshotRow read_snapshot(const Statement& from) {
@@ -234,7 +242,9 @@ SessionRow read_session(const Statement& from) {
           .sandbox = from.text(5),
           .created_at_ms = from.number(6),
           .expires_at_ms = from.number(7),
-          .ttl_s = from.number(8)};
+          .expires_boot_us = from.number(8),
+          .boot_id = from.text(9),
+          .ttl_s = from.number(10)};
 }
 
 KeyRow read_key(const Statement& from) {
@@ -268,7 +278,8 @@ Result<Contents> read_contents(Connection& connection) {
                read_intent));
   TRY(contents.idempotency,
       read_all(connection,
-               "SELECT tenant, key, request_hash, sandbox, expires_at_ms FROM idempotency",
+               "SELECT tenant, key, request_hash, sandbox, expires_at_ms, expires_boot_us, boot_id "
+               "FROM idempotency",
                read_idempotency));
   TRY(contents.keys, read_all(connection,
                               "SELECT id, tenant, role, label, hash, created_at_ms, expires_at_ms, "
@@ -282,8 +293,8 @@ Result<Contents> read_contents(Connection& connection) {
   TRY(contents.pools, read_all(connection, "SELECT name, spec FROM pool ORDER BY name", read_pool));
   TRY(contents.sessions,
       read_all(connection,
-               "SELECT id, tenant, owner, scope, key, sandbox, created_at_ms, expires_at_ms, ttl_s "
-               "FROM session ORDER BY created_at_ms, id",
+               "SELECT id, tenant, owner, scope, key, sandbox, created_at_ms, expires_at_ms, "
+               "expires_boot_us, boot_id, ttl_s FROM session ORDER BY created_at_ms, id",
                read_session));
   TRY(auto highest, connection.prepare("SELECT coalesce(max(id), 0) FROM intent"));
   TRY([[maybe_unused]] const bool row, highest.step());

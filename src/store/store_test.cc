@@ -17,6 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 struct MemoryWorld {
   asio::io_context loop;
@@ -228,7 +229,8 @@ TYPED_TEST(StoreTest, PruningForgetsTheOldAndTheSurplusButNothingLive) {
   changes.push_back(PutIdempotency{{.tenant = "t", .key = "new", .expires_at_ms = 101}});
   ASSERT_TRUE(this->commit(std::move(changes)));
 
-  ASSERT_TRUE(this->commit({Prune{.now_ms = 100, .ended_before_ms = 15, .most_ended = 2}}));
+  ASSERT_TRUE(this->commit(
+      {Prune{.now_ms = 100, .boot_id = "b-1", .ended_before_ms = 15, .most_ended = 2}}));
 
   EXPECT_TRUE(this->find("live"));
   EXPECT_FALSE(this->find("ended10"));
@@ -237,6 +239,20 @@ TYPED_TEST(StoreTest, PruningForgetsTheOldAndTheSurplusButNothingLive) {
   EXPECT_TRUE(this->find("ended40"));
   EXPECT_THAT(this->load().pending, SizeIs(2)) << "intents go with their sandboxes";
   EXPECT_THAT(this->load().idempotency, SizeIs(1));
+}
+
+TYPED_TEST(StoreTest, PruningForgetsKeysOfThisBootByItsClock) {
+  IdempotencyRow late{.tenant = "t", .key = "late", .expires_at_ms = 1, .expires_boot_us = 51};
+  IdempotencyRow over{.tenant = "t", .key = "over", .expires_at_ms = 900, .expires_boot_us = 50};
+  late.boot_id = over.boot_id = "b-1";
+  IdempotencyRow earlier{.tenant = "t", .key = "no", .expires_at_ms = 900, .expires_boot_us = 1};
+  earlier.boot_id = "b-0";
+  ASSERT_TRUE(this->commit({PutIdempotency{late}, PutIdempotency{over}, PutIdempotency{earlier}}));
+
+  ASSERT_TRUE(
+      this->commit({Prune{.now_ms = 100, .now_boot_us = 50, .boot_id = "b-1", .most_ended = 10}}));
+
+  EXPECT_THAT(this->load().idempotency, UnorderedElementsAre(late, earlier));
 }
 
 TYPED_TEST(StoreTest, SettledIntentsOfALiveSandboxArePrunedByAge) {

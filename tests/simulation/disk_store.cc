@@ -100,8 +100,12 @@ void DiskStore::mutate(store::Transaction& transaction) {
     }
   }
   for (auto& change : transaction.changes) {
+    auto* const session = std::get_if<store::PutSession>(&change);
+    if (session != nullptr && mutant_ == Mutant::session_knows_no_boot)
+      session->row.boot_id.clear();
     auto* const put = std::get_if<store::PutIdempotency>(&change);
     if (put == nullptr) continue;
+    if (mutant_ == Mutant::key_knows_no_boot) put->row.boot_id.clear();
     if (mutant_ == Mutant::store_forgets_a_key) put->row.key += "-not";
     if (mutant_ == Mutant::key_is_of_another_request) put->row.sandbox = "sbx00000000000000000000";
   }

@@ -29,9 +29,6 @@ void Holds::end_open(const Caller& caller, const SessionAsk& ask, const Result<S
   sandboxes_.insert(answer->sandbox);
   holds_[answer->id] = {
       .view = *answer, .ends_from = begun + *ask.ttl, .ends_until = now + *ask.ttl};
-  if (begun > clock_set_at_) return;
-  holds_[answer->id].may_be_gone = true;
-  holds_[answer->id].ends_until = std::nullopt;
 }
 
 void Holds::begin_renewal(const std::string& id, std::chrono::seconds ttl, Micros now) {
@@ -46,7 +43,7 @@ void Holds::end_renewal(const std::string& id, const Result<SessionView>& answer
   Hold& hold = holds_.at(id);
   const bool was_alone = hold.renewals == 1;
   hold.renewals = std::max(0, hold.renewals - 1);
-  if (!answer || !was_alone || begun <= clock_set_at_) return;
+  if (!answer || !was_alone) return;
   hold.ends_from = begun + ttl;
   hold.ends_until = now + ttl;
 }
@@ -54,14 +51,6 @@ void Holds::end_renewal(const std::string& id, const Result<SessionView>& answer
 void Holds::forget_calls() {
   for (auto& [place, count] : opening_) unknown_[place] += std::exchange(count, 0);
   for (auto& [id, hold] : holds_) hold.renewals = 0;
-}
-
-void Holds::note_clock_set(Micros now) {
-  clock_set_at_ = now;
-  for (auto& [id, hold] : holds_) {
-    hold.may_be_gone = true;
-    hold.ends_until = std::nullopt;
-  }
 }
 
 void Holds::note_harm(const std::string& sandbox) {

@@ -39,8 +39,6 @@ class Holds final {
 
   // All calls under way have lost their caller, and the daemon.
   void forget_calls();
-  // A daemon that starts afterwards may think that a session has more time, or none.
-  void note_clock_set(Micros now);
   void note_harm(const std::string& sandbox);
 
   // The ids of those that are not over, as far as a client knows.
@@ -62,7 +60,6 @@ class Holds final {
 
   std::map<std::string, Hold> holds_;  // by id
   std::set<std::string> sandboxes_;
-  Micros clock_set_at_{-1};
   std::map<Place, int> opening_;  // calls under way
   std::map<Place, int> unknown_;  // that may have come about, and nobody was told
 };

@@ -273,13 +273,13 @@ void Life::let_time_pass() {
   hosts_.expire(clock_.boot());
 }
 
-// Sandboxes live as long as before. Keys are forgotten after a day, so it is less in all.
+// By hours or by days: sandboxes and sessions live as long as before, and keys are known as long.
 void Life::set_clock() {
-  const auto by = std::chrono::minutes(static_cast<int>(dice_.below(240)) - 120);
-  if (by.count() == 0 || std::chrono::abs(clock_set_by_ + by) > std::chrono::hours(8)) return;
-  clock_set_by_ += by;
+  const int most = dice_.one_in(2) ? 120 : 4 * 24 * 60;
+  const std::chrono::minutes by(static_cast<int>(dice_.below(2 * static_cast<uint64_t>(most))) -
+                                most);
+  if (by.count() == 0) return;
   trace_.count(Fault::clock_set);
-  holds_.note_clock_set(clock_.boot());
   say("the clock is set by " + std::to_string(by.count()) + " min");
   clock_.set_wall(clock_.wall() + by);
   pass_time(Micros(0));

@@ -111,7 +111,6 @@ class Life final {
   Dice dice_;
   Schedule schedule_;
   FakeClock clock_;
-  Micros clock_set_by_{0};
   telemetry::Metrics metrics_;
   Disk disk_;
   Ledger ledger_;

@@ -30,12 +30,14 @@ enum class Mutant : uint8_t {
   // I5: a request that is repeated with its key has one effect.
   store_forgets_a_key,
   key_is_of_another_request,
+  key_knows_no_boot,  // so it expires by the wall's clock once the daemon was started again
   // I6: what rests comes back when it is used.
   resume_leaves_it_still,  // and says that it runs
   store_forgets_why_it_rests,
   // I7: a sandbox is held by the sessions that are open, and by nobody else.
   store_forgets_a_session,
   store_keeps_a_session,  // that was closed
+  session_knows_no_boot,  // so it ends by the wall's clock, as the key above
   // Nothing runs below the floor or outside the placement that was asked for it.
   driver_overstates_isolation,
   driver_understates_distance,
@@ -44,8 +46,9 @@ BOOST_DESCRIBE_ENUM(Mutant, none, store_forgets_a_sandbox, box_loses_files_on_at
                     destroy_leaves_the_box, create_leaves_another, create_makes_it_twice,
                     resume_leaves_it_ended, store_keeps_it_parked, log_drops_an_event,
                     log_swaps_two_events, store_forgets_a_key, key_is_of_another_request,
-                    resume_leaves_it_still, store_forgets_why_it_rests, store_forgets_a_session,
-                    store_keeps_a_session, driver_overstates_isolation, driver_understates_distance)
+                    key_knows_no_boot, resume_leaves_it_still, store_forgets_why_it_rests,
+                    store_forgets_a_session, store_keeps_a_session, session_knows_no_boot,
+                    driver_overstates_isolation, driver_understates_distance)
 
 // What an accusation begins with when the mutant is caught for what it is.
 constexpr std::string_view invariant_of(Mutant mutant) {
@@ -67,12 +70,14 @@ constexpr std::string_view invariant_of(Mutant mutant) {
       return "I4:";
     case Mutant::store_forgets_a_key:
     case Mutant::key_is_of_another_request:
+    case Mutant::key_knows_no_boot:
       return "I5:";
     case Mutant::resume_leaves_it_still:
     case Mutant::store_forgets_why_it_rests:
       return "I6:";
     case Mutant::store_forgets_a_session:
     case Mutant::store_keeps_a_session:
+    case Mutant::session_knows_no_boot:
       return "I7:";
     case Mutant::driver_overstates_isolation:
       return "floor:";

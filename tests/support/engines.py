@@ -79,6 +79,24 @@ def image_tar(more=None):
     return held.getvalue()
 
 
+def add_python(tar):
+    """For image_tar(): an interpreter, with what a small server takes."""
+    library = pathlib.Path(f"/usr/lib/python3.{sys.version_info.minor}")
+    program = os.path.realpath("/usr/bin/python3")
+    words = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout.split()
+    held = {name.lstrip("/") for name in tar.getnames()}
+    sources = [(program, "bin/python3"), *((word, word.lstrip("/")) for word in words if word.startswith("/"))]
+    for place in (library, *(library / name for name in ("encodings", "collections", "importlib", "re", "lib-dynload"))):
+        sources += [(str(path), str(path).lstrip("/")) for path in place.glob("*.*") if path.is_file()]
+    for source, target in sources:
+        if target in held:
+            continue
+        data = pathlib.Path(source).read_bytes()
+        info = tarfile.TarInfo(target)
+        info.size, info.mode = len(data), 0o755
+        tar.addfile(info, io.BytesIO(data))
+
+
 def foreign_image(name):
     """What an engine loads: an image that says it is for another machine than most."""
     layer = image_tar()
@@ -123,10 +141,11 @@ def make_certificates(place):
 class Engine:
     """Started by start(), and stopped by stop(), which says what was left."""
 
-    def __init__(self, name, disk_mb=0, runsc=False, is_remote=False, has_bridge=False, has_criu=False):
+    def __init__(self, name, disk_mb=0, runsc=False, is_remote=False, has_bridge=False, has_criu=False, own_runtime=None, more=None):
         self.name, self.disk_mb = name, disk_mb  # 0: as much as there is
         self.has_criu = has_criu
         self.runsc, self.is_remote, self.has_bridge = runsc, is_remote, has_bridge
+        self.own_runtime, self.more = own_runtime, more  # of the engine; what adds to its image
         self.root = tempfile.mkdtemp(prefix=f"atoll-{name}-")
         self.socket = f"{self.root}/engine.sock"
         self.log_path = f"{self.root}/engine.log"
@@ -178,7 +197,8 @@ class Engine:
         program = pathlib.Path(f"{self.root}/runsc")
         program.write_text('#!/bin/sh\nexec /usr/bin/runsc --network=none "$@"\n')
         program.chmod(0o755)
-        return ["--add-runtime", f"runsc={program}"]
+        own = ["--default-runtime", self.own_runtime] if self.own_runtime else []
+        return ["--add-runtime", f"runsc={program}", *own]
 
     def tls_words(self):
         if not self.is_remote:
@@ -213,7 +233,7 @@ class Engine:
         try:
             wait_until(self.is_ready, f"{self.name} answers", 60)
             if not self.has_image():
-                self.import_image()
+                self.import_image(more=self.more)
         except BaseException:
             print(self.log()[-4000:], file=sys.stderr)
             self.stop()
@@ -263,6 +283,9 @@ class Engine:
     def containers(self):
         return json.loads(self.ask("GET", "/v1.41/containers/json?all=1")[1])
 
+    def volumes(self):
+        return json.loads(self.ask("GET", "/v1.41/volumes")[1]).get("Volumes") or []
+
     def snapshot_images(self):
         filters = urllib.parse.quote(json.dumps({"label": ["atoll.snapshot"]}))
         return json.loads(self.ask("GET", f"/v1.41/images/json?filters={filters}")[1])
@@ -304,6 +327,9 @@ class Engine:
             try:
                 left += [f"container {one['Names']} {one['State']}" for one in self.containers()]
                 left += [f"image {one['RepoTags']}" for one in self.snapshot_images()]
+                left += [f"volume {one['Name']}" for one in self.volumes()]
+                left += [f"network {one['Name']}" for one in json.loads(self.ask("GET", "/v1.41/networks")[1])
+                         if one["Name"] not in ("none", "host", "bridge", "podman")]
                 for one in self.containers():
                     self.ask("DELETE", f"/v1.41/containers/{one['Id']}?force=1&v=1")
             except (OSError, http.client.HTTPException) as trouble:
