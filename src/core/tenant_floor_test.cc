@@ -16,14 +16,14 @@ using ::testing::IsEmpty;
 
 class TenantFloorTest : public ::testing::Test {
  protected:
-  TenantFloorTest() {
-    auto& weak = world_.add("weak", Isolation::container).capabilities;
+  TenantFloorTest() : world_(EngineWorld::Keeps::file) {
+    auto& weak = world_.add("docker", Isolation::container).capabilities;
     weak.fork = weak.snapshot = weak.reset = true;
     world_.add("strong", Isolation::vm);
     auto& far = world_.add("far", Isolation::vm).capabilities;
     far.placement = Placement::third_party;
     const std::vector<policy::ProfileText> texts{
-        {"t.yaml", "profiles:\n  p: {min_isolation: none, drivers: [weak], fallback: []}\n"}};
+        {"t.yaml", "profiles:\n  p: {min_isolation: none, drivers: [docker], fallback: []}\n"}};
     world_.options.profiles = policy::Profiles::load(texts).value();
     bank_.tenant = "bank";
     admin_.tenant = "bank";
@@ -55,16 +55,16 @@ TEST_F(TenantFloorTest, TheRouterKeepsToIt) {
 
   EXPECT_EQ(create(bank_)->driver, "strong");
   EXPECT_EQ(create(admin_)->driver, "strong") << "an administrator's request for it, too";
-  EXPECT_EQ(create({})->driver, "weak") << "of another tenant";
+  EXPECT_EQ(create({})->driver, "docker") << "of another tenant";
 }
 
 TEST_F(TenantFloorTest, NoRequestProfileRunModeOrRunGoesBelow) {
   set_floor();
   world_.start();
   for (const Caller& caller : {bank_, admin_}) {
-    expect_refused(create(caller, {.driver = "weak"}), "this tenant has nothing below vm");
-    EXPECT_EQ(create(caller, {.driver = "weak"}).error().code(), Code::permission_denied);
-    expect_refused(create(caller, {.run_mode = "weak"}), "this tenant has nothing below vm");
+    expect_refused(create(caller, {.driver = "docker"}), "this tenant has nothing below vm");
+    EXPECT_EQ(create(caller, {.driver = "docker"}).error().code(), Code::permission_denied);
+    expect_refused(create(caller, {.run_mode = "docker"}), "this tenant has nothing below vm");
     CreateRequest by_profile;
     by_profile.profile = "p";
     expect_refused(create(caller, std::move(by_profile)), "this tenant has nothing below vm");
@@ -73,7 +73,7 @@ TEST_F(TenantFloorTest, NoRequestProfileRunModeOrRunGoesBelow) {
     loose.placement = Placement::third_party;
     expect_refused(create(caller, std::move(loose)), "this tenant has nothing beyond own");
     const auto ran =
-        world_.run(world_.engine().run(caller, {.driver = "weak"}, ExecRequest{.argv = {"echo"}},
+        world_.run(world_.engine().run(caller, {.driver = "docker"}, ExecRequest{.argv = {"echo"}},
                                        "", 1'000, std::make_shared<RunStop>()));
     ASSERT_FALSE(ran);
     EXPECT_EQ(ran.error().code(), Code::permission_denied);
@@ -93,14 +93,14 @@ TEST_F(TenantFloorTest, APoolsSandboxBelowItIsNotForIt) {
   world_.options.pooling = Pooling::on;
   world_.start();
   PoolSpec spec;
-  spec.driver = "weak";
+  spec.driver = "docker";
   spec.size = {.target = 1};
   ASSERT_TRUE(world_.run(world_.engine().create_pool("p", std::move(spec))));
   world_.settle();
   ASSERT_EQ(world_.engine().get_pool("p")->ready, 1U);
 
   const auto taken = create(bank_);
-  const auto by_name = create(bank_, {.driver = "weak"});
+  const auto by_name = create(bank_, {.driver = "docker"});
 
   EXPECT_EQ(taken->driver, "strong");
   ASSERT_FALSE(by_name);
@@ -110,16 +110,17 @@ TEST_F(TenantFloorTest, APoolsSandboxBelowItIsNotForIt) {
 
 TEST_F(TenantFloorTest, WhatIsThereFromBeforeIsNeitherStartedNorForkedNorResetNorMadeFrom) {
   world_.start();
-  const auto old = create(bank_, {.driver = "weak"});
+  const auto old = create(bank_, {.driver = "docker"});
   ASSERT_TRUE(old);
   const auto kept = world_.run(world_.engine().snapshot(bank_, old->id, {}));
   ASSERT_TRUE(kept) << kept.error().message();
-  const auto other = create(bank_, {.driver = "weak"});
+  const auto other = create(bank_, {.driver = "docker"});
   ASSERT_TRUE(other);
   set_floor();
   world_.restart();
 
-  ASSERT_TRUE(world_.run(world_.engine().stop(bank_, other->id)));
+  const auto stopped = world_.run(world_.engine().stop(bank_, other->id));
+  ASSERT_TRUE(stopped) << stopped.error().message();
   const auto started = world_.run(world_.engine().start(admin_, other->id));
   const auto forked = world_.run(world_.engine().fork(admin_, old->id, 1, SnapshotKind::disk));
   const auto reset = world_.run(world_.engine().reset(bank_, old->id, {}));
