@@ -262,6 +262,24 @@ TEST_F(CheckpointTest, OfAWorkspaceAreItsNextHolders) {
   EXPECT_EQ(read(next->sandbox), "of both");
 }
 
+TEST_F(CheckpointTest, OfSomebodyAloneAreNotThoseOfAWorkspaceThatIsCalledTheSame) {
+  const Caller ann{.subject = "ann", .role = Role::agent};
+  const Caller bob{.subject = "bob", .role = Role::agent};
+  world_.start();
+  const auto id = create(kept("workspace-web"), ann).value().id;
+  write(id, "of ann");
+  ASSERT_TRUE(destroy(id));
+
+  CreateRequest request;
+  request.persistence = Persistence::checkpoint;
+  const SessionAsk web{.scope = SessionScope::workspace, .key = "web"};
+  const auto opened = world_.run(world_.engine().open_session(bob, web, std::move(request)));
+
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), Code::already_exists);
+  EXPECT_THAT(world_.host().ids(), IsEmpty());
+}
+
 TEST_F(CheckpointTest, WhatIsAskedMustBePossible) {
   world_.start();
   auto nameless = kept("");

@@ -40,8 +40,8 @@ Task<std::optional<SandboxView>> Creator::find_made(const Caller& caller,
   co_return view;
 }
 
-// Nobody else's: what is in it may be anything. Whoever may hold a sandbox of this name may have
-// what it has left, too.
+// Nobody else's: what is in it may be anything. What those left who shared a sandbox is for those
+// who share the next, and what somebody left who had it alone is not, whatever it was called.
 Result<std::string> Creator::find_checkpoint(const Caller& caller,
                                              const CreateRequest& request) const {
   const bool is_asked = request.persistence == Persistence::checkpoint && !request.name.empty() &&
@@ -50,9 +50,8 @@ Result<std::string> Creator::find_checkpoint(const Caller& caller,
   const auto newest = parts_.snapshots.find_checkpoint(caller.tenant, request.name);
   if (!newest) return std::string();
   const SnapshotView& view = newest->view;
-  const bool is_shared =
-      request.scope == SessionScope::workspace || request.scope == SessionScope::shared;
-  if (is_shared || sees(caller, view.tenant, view.owner, view.id)) return view.id;
+  const bool is_theirs = view.is_shared && is_for_all(request.scope);
+  if (is_theirs || sees(caller, view.tenant, view.owner, view.id)) return view.id;
   return Error(Code::already_exists, "the name " + request.name +
                                          " is taken: somebody else's sandbox has left a " +
                                          "checkpoint under it")

@@ -99,6 +99,7 @@ RecordPtr Changer::make_child(const SandboxRecord& parent) {
   // Sessions hold the parent, and a child is its maker's.
   child->asked.scope = std::nullopt;
   child->asked.on_last = std::nullopt;
+  child->asked.lifecycle = std::nullopt;
   // It has no name by which what it leaves would be found.
   if (child->is_kept()) {
     const DriverSlot* slot = parts_.drivers.find(parent.driver);

@@ -32,16 +32,17 @@ struct KeptFacts {
   std::string layer;
   std::string checkpoint_of;
   int64_t checkpoint = 0;
+  bool is_shared = false;
 };
 BOOST_DESCRIBE_STRUCT(KeptFacts, (),
                       (kind, isolation, bytes, left_out, labels, resources, template_, image,
-                       runtime, persistence, layer, checkpoint_of, checkpoint))
+                       runtime, persistence, layer, checkpoint_of, checkpoint, is_shared))
 
 store::SnapshotRow to_row(const SnapshotView& view) {
-  const KeptFacts facts{view.kind,      view.isolation,   view.bytes,         view.left_out,
-                        view.labels,    view.resources,   view.template_name, view.image,
-                        view.runtime,   view.persistence, view.layer,         view.checkpoint_of,
-                        view.checkpoint};
+  const KeptFacts facts{view.kind,       view.isolation,   view.bytes,         view.left_out,
+                        view.labels,     view.resources,   view.template_name, view.image,
+                        view.runtime,    view.persistence, view.layer,         view.checkpoint_of,
+                        view.checkpoint, view.is_shared};
   return {.id = view.id,
           .tenant = view.tenant,
           .owner = view.owner,
@@ -78,7 +79,8 @@ std::optional<SnapshotView> from_row(const store::SnapshotRow& row) {
                       .created_at = WallTime(Millis(row.created_at_ms)),
                       .layer = std::move(facts->layer),
                       .checkpoint_of = std::move(facts->checkpoint_of),
-                      .checkpoint = facts->checkpoint};
+                      .checkpoint = facts->checkpoint,
+                      .is_shared = facts->is_shared};
 }
 
 SnapshotPtr make_record(const SandboxRecord& of, WallTime now) {
@@ -170,6 +172,7 @@ Task<SnapshotPtr> Snapshots::begin_checkpoint(const SandboxRecord& of, SnapshotK
   auto checkpoint = make_record(of, clock_.wall());
   checkpoint->view.kind = kind;
   checkpoint->view.checkpoint_of = of.name;
+  checkpoint->view.is_shared = is_for_all(of.asked.scope);
   checkpoint->view.checkpoint = others.empty() ? 1 : others.front()->view.checkpoint + 1;
   co_return co_await insert(std::move(checkpoint));
 }
