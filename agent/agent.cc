@@ -139,7 +139,7 @@ void Agent::add_connection(Fd socket, Preface preface) {
         // Closed without a word: who was to be told of this sandbox died before, and nobody else
         // knows that it is there.
         const auto& config = jail_.config();
-        if (&closed == first_ &&
+        if ((&closed == first_ || closed.has_become()) &&
             (config.dies_with_connection || config.parked || !closed.was_greeted())) {
           ending_ = true;
         }
@@ -167,10 +167,14 @@ void Agent::accept() {
   if (connections_.size() < kMostConnections) add_connection(std::move(socket), Preface::token);
 }
 
-Result<> Agent::rest() {
+void Agent::let_go_of_all() {
   for (const auto& connection : connections_) processes_.forget(*connection);
   first_ = nullptr;
   connections_.clear();
+}
+
+Result<> Agent::rest() {
+  let_go_of_all();
   // It is of no use to whoever goes on from here, and need not be kept with the rest of us.
   explicit_bzero(token_.data(), token_.size());
   TRY(auto first, rest_at_gate(listener_));
@@ -243,7 +247,7 @@ void Agent::drop_closed() {
     if (!(*it)->is_closed()) (*it)->flush();
     if ((*it)->is_closed() || is_superseded(**it)) {
       processes_.forget(**it);
-      if (it->get() == first_) {
+      if (it->get() == first_ || (*it)->has_become()) {
         first_ = nullptr;
         if (jail_.config().dies_with_connection) ending_ = true;
       }
@@ -252,6 +256,8 @@ void Agent::drop_closed() {
       ++it;
     }
   }
+  const auto wants_rest = [](const auto& connection) { return connection->wants_rest(); };
+  if (std::ranges::any_of(connections_, wants_rest)) let_go_of_all();
 }
 
 Micros Agent::next_deadline() const {

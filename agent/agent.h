@@ -38,6 +38,7 @@ class Agent final {
   void accept();
   // Lets go of whoever is connected until the sandbox goes on, here or as another one; see gate.h.
   Result<> rest();
+  void let_go_of_all();
   void call_home();
   void on_signal();
   void drop_closed();

@@ -27,6 +27,9 @@ constexpr std::string_view kOfTheEngine[] = {"HOME", "HOSTNAME", "TERM", "contai
 Micros now() { return system_clock().boot(); }
 
 Result<Fd> call(const std::string& path, char greeting) {
+  // While nobody waits there is no socket of ours, either, which somebody who keeps our memory just
+  // then would have to keep.
+  if (access(path.c_str(), F_OK) != 0) return os_error("calling", path);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)

@@ -7,8 +7,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "agent/caller.h"
+#include "agent/first_words.h"
 #include "base/bytes.h"
 #include "guest/protocol.h"
+#include "native/agent_config.h"
+#include "native/box_facts.h"
 #include "os/socket.h"
 
 namespace atl::agent {
@@ -138,6 +142,20 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
       TRY(const auto message, guest::decode_renew(frame.body));
       jail_.renew(message.expires_at);
       send_ok(frame.channel);
+      return {};
+    }
+    case FrameType::rest:
+      send_ok(frame.channel);
+      wants_rest_ = true;
+      return {};
+    case FrameType::become:
+      TRY_OK(become(frame.body));
+      send_ok(frame.channel);
+      return {};
+    case FrameType::clock: {
+      ByteWriter words;
+      words.i64(system_clock().boot().count());
+      send_ok(frame.channel, words.bytes());
       return {};
     }
     case FrameType::hand_over: {
@@ -316,6 +334,23 @@ Result<> Connection::dispatch(const guest::Frame& frame) {
     default:
       return Error(Code::invalid_argument, "a frame that only the agent sends");
   }
+}
+
+// What restored us has given us rights anew.
+Result<> Connection::become(std::string_view words) {
+  ByteReader reader(words);
+  const std::string_view config = reader.text();
+  const std::string_view facts = reader.text();
+  TRY_OK(reader.finish());
+  if (facts.size() < native::kTokenBytes)
+    return Error(Code::invalid_argument, "the agent's token is cut short");
+  TRY(auto told, native::decode_agent_config(config));
+  TRY(auto around, native::decode_box_facts(facts.substr(native::kTokenBytes)));
+  TRY_OK(check_rights());
+  told.env.merge(image_environment());
+  jail_.take_up(std::move(told), std::move(around));
+  has_become_ = true;
+  return {};
 }
 
 void Connection::send(guest::FrameType type, uint32_t channel, std::string_view body) {

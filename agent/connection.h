@@ -45,12 +45,17 @@ class Connection final {
   void flush();
   bool is_closed() const { return !socket_; }
   bool was_greeted() const { return greeted_; }
+  // Whoever is there wants everybody to be gone, and has been told that this will be so.
+  bool wants_rest() const { return wants_rest_ && out_begin_ == out_.size(); }
+  // Whoever is there has made the sandbox another one.
+  bool has_become() const { return has_become_; }
 
  private:
   void on_ready(uint32_t events);
   void receive();
   void handle(const guest::Frame& frame);
   Result<> dispatch(const guest::Frame& frame);
+  Result<> become(std::string_view words);
   bool take_preface();
   std::vector<Fd> take_descriptors(size_t count);
   void close();
@@ -72,6 +77,8 @@ class Connection final {
   std::string out_;
   size_t out_begin_ = 0;
   bool greeted_ = false;
+  bool wants_rest_ = false;
+  bool has_become_ = false;
   bool waits_for_write_ = false;
   Micros unhurried_until_{0};  // zero = what is queued leaves at once
 };

@@ -42,6 +42,18 @@ std::string told_by(int directory, const std::string& file) {
   return {text, got > 0 ? static_cast<size_t>(got) : 0};
 }
 
+// The same of one that is asked again and again: opened once.
+std::string told_by(Fd& kept, int directory, const char* file) {
+  char text[4096];
+  if (!kept) kept = os::open_at(directory, file, O_RDONLY).value_or(Fd());
+  const ssize_t got = kept ? pread(kept.get(), text, sizeof text, 0) : -1;
+  return {text, got > 0 ? static_cast<size_t>(got) : 0};
+}
+
+uint64_t number_in(Fd& kept, int directory, const char* file) {
+  return std::strtoull(told_by(kept, directory, file).c_str(), nullptr, 10);
+}
+
 uint64_t number_in(int directory, const std::string& file) {
   return std::strtoull(told_by(directory, file).c_str(), nullptr, 10);
 }
@@ -50,6 +62,8 @@ uint64_t number_in(int directory, const std::string& file) {
 class Fields final {
  public:
   Fields(int directory, const std::string& file) : text_("\n" + told_by(directory, file)) {}
+  Fields(Fd& kept, int directory, const char* file)
+      : text_("\n" + told_by(kept, directory, file)) {}
   uint64_t operator[](std::string_view field) const {
     const auto key = "\n" + std::string(field) + " ";
     const auto at = text_.find(key);
@@ -133,10 +147,10 @@ GroupUsage ExecGroup::usage(CpuRatio ratio) const {
   if (const Part* memory = find(native::kRoleMemory)) {
     const int directory = memory->directory.get();
     usage.peak_memory_bytes =
-        number_in(directory, v1 ? "memory.max_usage_in_bytes" : "memory.peak");
+        number_in(peak_file_, directory, v1 ? "memory.max_usage_in_bytes" : "memory.peak");
     usage.peak_memory_bytes -= std::min(usage.peak_memory_bytes, earlier_bytes_);
-    seen_kills_ = v1 ? field_in(directory, "memory.oom_control", "oom_kill")
-                     : field_in(directory, "memory.events", "oom_kill");
+    const char* const kills = v1 ? "memory.oom_control" : "memory.events";
+    seen_kills_ = Fields(kills_file_, directory, kills)["oom_kill"];
     usage.oom_kills = seen_kills_ - std::min(seen_kills_, earlier_kills_);
   }
   return usage;
@@ -150,7 +164,7 @@ uint64_t ExecGroup::cpu_us() const {
   const Part* cpu = find(native::kRoleUsage);
   if (cpu == nullptr) return 0;
   if (version_ == CgroupVersion::v1) {
-    const uint64_t used = number_in(cpu->directory.get(), "cpuacct.usage") / 1000;
+    const uint64_t used = number_in(cpu_file_, cpu->directory.get(), "cpuacct.usage") / 1000;
     return used - std::min(used, earlier_us_);
   }
   const uint64_t used = field_in(cpu->directory.get(), "cpu.stat", "usage_usec");
@@ -217,7 +231,7 @@ const ExecGroups::Work* ExecGroups::find(uint8_t role) const {
 
 uint64_t ExecGroups::most_processes() const {
   const Work* pids = find(native::kRolePids);
-  return pids == nullptr ? 0 : number_in(pids->directory.get(), "pids.max");
+  return pids == nullptr ? 0 : number_in(most_file_, pids->directory.get(), "pids.max");
 }
 
 bool ExecGroups::count_cpu() const { return find(native::kRoleUsage) != nullptr; }
@@ -247,7 +261,6 @@ Result<ExecGroup> ExecGroups::take(Kind kind) {
   if (next_) {
     group = std::move(*next_);
     next_.reset();
-    if (std::exchange(next_was_used_, false)) group.start_over();
   } else {
     TRY(group, make(made_ == 0 ? kind : Kind::one_of_many));
   }
@@ -276,7 +289,6 @@ void ExecGroups::drop_ahead() {
   if (!next_) return;
   const std::string name = next_->name_;
   next_.reset();
-  next_was_used_ = false;
   if (!remove(name)) live_[name].given_back = untidy_ = true;
 }
 
@@ -320,8 +332,8 @@ void ExecGroups::give_back(ExecGroup group) {
   const bool was_braked = live != live_.end() && live->second.brake.is_on();
   if (version_ == CgroupVersion::v1 && !next_ && !was_braked && group.is_as_new()) {
     live_.erase(group.name_);
+    group.start_over();
     next_ = std::move(group);
-    next_was_used_ = true;
     return;
   }
   live_[group.name_].given_back = true;

@@ -78,6 +78,7 @@ class ExecGroup final {
   uint64_t earlier_user_us_ = 0, earlier_system_us_ = 0;  // version 2 cannot be set back
   bool borrows_ = false;  // some parts are the sandbox's, which were counting before
   uint64_t earlier_us_ = 0, earlier_bytes_ = 0;
+  mutable Fd cpu_file_, peak_file_, kills_file_;
 };
 
 class ExecGroups final {
@@ -133,10 +134,10 @@ class ExecGroups final {
 
   native::CgroupVersion version_;
   std::vector<Work> work_;
+  mutable Fd most_file_;
   std::vector<Fd> shared_;  // how `work` itself is joined where commands have no group of their own
   uint64_t made_ = 0;
   std::optional<ExecGroup> next_;
-  bool next_was_used_ = false;
   struct Live {
     Brake brake;
     bool given_back = false;

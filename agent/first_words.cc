@@ -57,7 +57,8 @@ Result<> place_bytes(int place, const std::string& bytes) {
   return {};
 }
 
-// What the engine was asked for, seen from inside: a sandbox is never weaker than asked.
+}  // namespace
+
 Result<> check_rights() {
   __user_cap_header_struct header{};
   header.version = _LINUX_CAPABILITY_VERSION_3;
@@ -70,8 +71,6 @@ Result<> check_rights() {
                "the engine has given the sandbox more rights than were asked for")
       .with_hint("look for defaults in the engine's own configuration that add capabilities");
 }
-
-}  // namespace
 
 Result<> take_first_words(Fd connection, Micros until) {
   connection.move_up(kAside);

@@ -14,4 +14,7 @@ namespace atl::agent {
 // has gone.
 Result<> take_first_words(Fd connection, Micros until);
 
+// What the engine was asked for, seen from inside: a sandbox is never weaker than asked.
+Result<> check_rights();
+
 }  // namespace atl::agent

@@ -191,7 +191,8 @@ std::unique_ptr<Process> ProcessTable::make_process(const guest::Exec& request) 
   process->row.cwd = request.cwd;
   process->row.started_at_ms = system_clock().wall().time_since_epoch().count();
   process->started = now();
-  if (!process->group) process->earlier_oom_kills = count_oom_kills();
+  // Where there are groups, its own tells.
+  if (!groups_.available()) process->earlier_oom_kills = count_oom_kills();
   if (request.timeout_ms > 0) {
     process->deadline = process->started + Millis(std::min(request.timeout_ms, kLongestTimeMs));
   }

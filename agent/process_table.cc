@@ -456,17 +456,14 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
   exit.cpu_system_us = micros_of(usage.ru_stime);
   exit.peak_memory_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
   uint64_t oom_kills = 0;
-  if (process.group) {
-    const GroupUsage used = process.group->usage({exit.cpu_user_us, exit.cpu_system_us});
+  std::optional<ExecGroup> group = std::exchange(process.group, std::nullopt);
+  if (group) {
+    const GroupUsage used = group->usage({exit.cpu_user_us, exit.cpu_system_us});
     exit.whole_group = true;
     exit.cpu_user_us = used.cpu_user_us;
     exit.cpu_system_us = used.cpu_system_us;
     if (used.peak_memory_bytes > 0) exit.peak_memory_bytes = used.peak_memory_bytes;
     oom_kills = used.oom_kills;
-    groups_.give_back(std::move(*process.group));
-    process.group.reset();
-    wants_group_ = next_id_ > 2;  // who runs a second command runs a third
-    tidy_later();
   }
   settle_terminal(process);
   exit.stdout_bytes = process.streams[0].own_end;
@@ -502,6 +499,11 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
   flush_input(process);
   process.input.close();
   pump(process);
+  // Whoever waits for the end has been told.
+  if (!group) return;
+  groups_.give_back(*std::move(group));
+  wants_group_ = next_id_ > 2;  // who runs a second command runs a third
+  tidy_later();
 }
 
 Micros ProcessTable::next_deadline() const {

@@ -16,7 +16,7 @@ HEAD = ["| what | Atoll, p50 | p99 | beside | its p50 | ratio | aim | |", "|---|
 PEERS_HEAD = ["| sandbox | `true`, p50 | p99 | × bare | `python3 -c 'print(1)'`, p50 | × bare | it does not |",
               "|---|---|---|---|---|---|---|"]
 BURST, PAUSE_MS = 15, 300
-CROWD = 2_500
+CROWD = 2_500  # unless --crowd says how many
 PYTHON = ["/usr/bin/python3", "-c", "print(1)"]
 CLIENTS = [1, 2, 8, 64]
 
@@ -37,6 +37,20 @@ def row(what, ours, beside, theirs, aim, bound=None, is_time=True):
     verdict = "" if bound is None else "met" if met else "**missed**"
     return f"| {what} | {micros(ours['p50'])} | {micros(ours['p99'])} | {beside} | " \
            f"{micros(theirs['p50']) if theirs else ''} | {shown} | {aim} | {verdict} |"
+
+
+def counted(what, taken):
+    """With what the figure leaves out: those that found nothing made ahead."""
+    missed = taken["miss_us"]
+    if not missed:
+        return f"{what}; no misses"
+    return f"{what}; {len(missed)} of {len(missed) + len(taken['hit_us'])} missed, {micros(summary(missed)['p50'])}"
+
+
+def cgroup_version():
+    """As the kernel has it mounted."""
+    kinds = {line.split()[2] for line in Path("/proc/self/mounts").read_text().splitlines()}
+    return {(True, False): "v1", (False, True): "v2", (True, True): "v1 and v2"}.get(("cgroup" in kinds, "cgroup2" in kinds), "none")
 
 
 def spread_row(ours, bare):
@@ -120,16 +134,16 @@ def latencies(context, lines, raw):
             ("command in a live sandbox, `true`, API", "exec", socket, "≤ 1.6×", 1.6)]:
         taken = raw[name] = path_of(context, kind, address, count)
         hits, bare = summary(taken["hit_us"]), summary(taken["bare_us"])
-        lines.append(row(name, hits, "bare vfork + exec", bare, aim, bound))
+        lines.append(row(counted(name, taken), hits, "bare vfork + exec", bare, aim, bound))
         if kind == "run":
             lines.append(spread_row(hits, bare))
         settle()
     lines.append(row("a sandbox is ready, in this process", summary(inside["create_us"]), "", None, "≤ 0.3 ms", 0.3))
     taken = raw["create"] = path_of(context, "create", socket, count)
-    lines.append(row("a sandbox is ready, API", summary(taken["hit_us"]), "", None, "≤ 0.6 ms", 0.6))
+    lines.append(row(counted("a sandbox is ready, API", taken), summary(taken["hit_us"]), "", None, "≤ 0.6 ms", 0.6))
     grow_pool(context, PYTHON)
     taken = raw["python"] = path_of(context, "run", socket, 90, PYTHON, pause=1500, burst=6)
-    lines.append(row("one-shot `python3 -c 'print(1)'`, started ahead", summary(taken["hit_us"]), "bare `python3 -c`",
+    lines.append(row(counted("one-shot `python3 -c 'print(1)'`, started ahead", taken), summary(taken["hit_us"]), "bare `python3 -c`",
                      summary(taken["bare_us"]), "≤ 0.4×", 0.4))
 
 
@@ -226,7 +240,7 @@ def density(context, lines, raw):
                              f"{'met' if each <= 1024 else '**missed**'} |")
             else:
                 lines.append("| memory of a live, idle sandbox, with the kernel's | not measured: no memory controller of version 1 | | | | | ≤ 1 MiB | |")
-            lines.append(row("create beside 1,000 live", summary(many["hit_us"]), "beside 10", summary(few["hit_us"]), "≤ 1.2×", 1.2))
+            lines.append(row(counted("create beside 1,000 live", many), summary(many["hit_us"]), "beside 10", summary(few["hit_us"]), "≤ 1.2×", 1.2))
             lines.append(f"| … processor time of each, made and ended | {many['processor_ms']:.1f} ms | | beside 10 | "
                          f"{few['processor_ms']:.1f} ms | **{many['processor_ms'] / few['processor_ms']:.2f}×** | reported | |")
             await_quiet()
@@ -251,6 +265,7 @@ def density(context, lines, raw):
 
 def crowd(context, lines, raw):
     """Thousands of paused sandboxes at once: what each takes, and how soon one of them goes on."""
+    count = context.crowd
     group = Group()
     group.enter()
     try:
@@ -259,21 +274,21 @@ def crowd(context, lines, raw):
             settle(2)
             before = group.used() if group.path else 0
             boxes = []
-            for _ in range(CROWD):
+            for _ in range(count):
                 boxes.append(daemon.create("native"))
                 daemon.call("POST", f"/v1/sandboxes/{boxes[-1]}/pause", {})
             settle(3)
             used = group.used() if group.path else 0
             times = []
-            for box in boxes[::CROWD // 100]:
+            for box in boxes[::max(1, count // 100)]:
                 start = time.perf_counter()
                 daemon.call("POST", f"/v1/sandboxes/{box}/resume", {})
                 daemon.call("POST", f"/v1/sandboxes/{box}/exec", {"argv": ["/bin/true"]})
                 times.append((time.perf_counter() - start) * 1e6)
             raw["crowd"] = {"before": before, "used": used, "wake_us": times}
-            each = f"{(used - before) / CROWD / 1024:,.0f} KiB" if group.path else "not measured: no memory controller of version 1"
-            lines.append(f"| memory of each of {CROWD:,} paused sandboxes | {each} | | | | | | |")
-            lines.append(row(f"resume and `true` in one of {CROWD:,} paused", summary(times), "", None, "", None))
+            each = f"{(used - before) / count / 1024:,.0f} KiB" if group.path else "not measured: no memory controller of version 1"
+            lines.append(f"| memory of each of {count:,} paused sandboxes | {each} | | | | | | |")
+            lines.append(row(f"resume and `true` in one of {count:,} paused", summary(times), "", None, "", None))
     finally:
         group.leave()
         group.remove()
@@ -309,7 +324,12 @@ def cli(context, lines, raw):
     ours, theirs = [], []
     environment = {**peers.ENVIRONMENT, "ATOLL_LIBEXEC": str(context.libexec), "XDG_RUNTIME_DIR": str(context.directory)}
     with contextlib.closing(bwrap):
-        bwrap.prepare(room_for(context, bwrap))
+        try:
+            bwrap.prepare(room_for(context, bwrap))
+        except peers.PeerFailure as failure:
+            raw["cli"] = {"missing": str(failure)}
+            lines.append(f"| `atoll run` without a daemon | not measured: {in_a_cell(failure)} | | `bwrap` | | | ≤ 4× | |")
+            return
         for _ in range(8):
             for _ in range(10):
                 start = time.perf_counter()
@@ -322,19 +342,35 @@ def cli(context, lines, raw):
     lines.append(row("`atoll run` without a daemon", summary(ours), "`bwrap`", summary(theirs), "≤ 4×", 4))
 
 
+def in_a_cell(why):
+    """The first line of what went wrong, as a cell of a table can show it."""
+    return (str(why).strip() or "no reason told").splitlines()[0].replace("|", "\\|")[:120]
+
+
+def of_peer(context, peer):
+    """Its two series. A peer that cannot be measured has only itself to lose."""
+    available, why = peer.is_available()
+    if not available:
+        raise peers.PeerFailure(why)
+    with contextlib.closing(peer):
+        peer.prepare(room_for(context, peer))
+        return peers.measure(peer, ["/bin/true"], 200, 6), peers.measure(peer, PYTHON, 100, 6)
+
+
 def other_people(context, raw):
     """The second table."""
     lines, bare = [], {}
     kept = raw["peers"] = {}
     for peer in [peers.BARE, *peers.PEERS]:
-        available, why = peer.is_available()
-        if not available:
-            print(f"bench: without {peer.name}: {why}", flush=True)
+        try:
+            true, python = of_peer(context, peer)
+        except peers.PeerFailure as failure:
+            if peer is peers.BARE:
+                raise SystemExit(f"bench: nothing to compare with: {failure}") from failure
+            kept[peer.name] = {"missing": str(failure)}
+            lines.append(f"| {peer.name} | missing: {in_a_cell(failure)} | | | | | |")
+            print(lines[-1], flush=True)
             continue
-        with contextlib.closing(peer):
-            peer.prepare(room_for(context, peer))
-            true = peers.measure(peer, ["/bin/true"], 200, 6)
-            python = peers.measure(peer, PYTHON, 100, 6)
         kept[peer.name] = {"true_us": true, "python_us": python}
         bare.setdefault("true", summary(true)["p50"])
         bare.setdefault("python", summary(python)["p50"])
@@ -351,13 +387,21 @@ STEPS = {"latencies": latencies, "misses": misses, "throughput": throughput, "cl
 
 
 def measure(context, only=()):
-    """All lines of both tables, and everything that was measured."""
-    lines, raw = [], {}
-    for name, step in STEPS.items():
+    """All lines of both tables, and everything that was measured. Before each part the machine has to be quiet again: what
+    was measured until then is kept if it is not."""
+    lines, raw, others = [], {}, []
+    for name, step in {**STEPS, "peers": None}.items():
         if only and name not in only:
+            continue
+        busy = context.await_quiet()
+        if busy is not None:
+            raw["refused"] = context.refused = f"{name}: other programs use {busy:.0%} of the processors"
+            print(f"bench: {context.refused}; it ends here, and nothing is written", flush=True)
+            break
+        if step is None:
+            others = other_people(context, raw)
             continue
         before = len(lines)
         step(context, lines, raw)
         print("\n".join(lines[before:]), flush=True)
-    others = other_people(context, raw) if not only or "peers" in only else []
     return raw, lines, others

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Counts what a ctest run has shown, in cases.
 
-    results.py JUNIT RESULTS_FOLDER
+    results.py JUNIT RESULTS_FOLDER [FIGURES]
 
 JUNIT is ctest's report. A gtest program leaves its own report as RESULTS_FOLDER/<name>.xml, and then each of its cases
 counts; any other test counts as one. A program that failed although all of its cases passed (it crashed, leaked or ran
-out of time) counts as one failure more. Prints "PASSED FAILED SKIPPED", then one line per failed or skipped case, and
+out of time) counts as one failure more. What the tests have printed as "figure: ..." is added to the file FIGURES, each with its test. Prints "PASSED FAILED SKIPPED", then one line per failed or skipped case, and
 below a failed one what it had to say: a log may be out of reach of whoever reads this. Under ATOLL_MUST_RUN=1 a skipped case is a failed one.
 """
 
@@ -57,8 +57,21 @@ def outcomes(junit, folder):
             yield f"{name}: the program failed outside of its cases", "failed", said
 
 
+def figures(junit):
+    """(name of a test, what it has measured)"""
+    for test in xml.parse(junit).iter("testcase"):
+        for line in (test.findtext("system-out") or "").splitlines():
+            # The runner of a suite may have begun the line.
+            _, is_one, figure = line.partition("figure: ")
+            if is_one:
+                yield test.get("name"), figure[:300]
+
+
 def main():
     junit, folder = map(pathlib.Path, sys.argv[1:3])
+    if len(sys.argv) > 3:
+        with open(sys.argv[3], "a", encoding="utf-8") as file:
+            file.writelines(f"{name}: {figure}\n" for name, figure in figures(junit))
     must_run = os.environ.get("ATOLL_MUST_RUN") == "1"
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     lines = []

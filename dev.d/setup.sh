@@ -40,7 +40,7 @@ usage: ./dev setup [SET…]
 
 Installs the Debian packages of the named sets: build, test, vm, package, sdk, lint, bench (default: build test lint).
 Does nothing, in an instant, when they are all there. Needs root or sudo only when something is missing.
-The set test has schemathesis too, which pip installs into build/venv.
+The set test has schemathesis too, which pip installs into build/venv, and a newer Debian's CRIU, in build/criu.
 Starts no service. The other verbs call it themselves.
 TEXT
 }
@@ -70,7 +70,7 @@ ensure_packages() {
   check_debian "${wanted[@]}" || return
   missing=$(missing_packages "${wanted[@]}")
   [[ $missing ]] || {
-    ensure_python_packages "$@"
+    ensure_other_packages "$@"
     return
   }
   find_root || {
@@ -85,12 +85,15 @@ ensure_packages() {
     complain "still missing after installation:" $missing
     return 1
   }
-  ensure_python_packages "$@"
+  ensure_other_packages "$@"
 }
 
-# ensure_python_packages SET…
-ensure_python_packages() {
+# What pip and a newer Debian have: ensure_other_packages SET…
+ensure_other_packages() {
   [[ " $* " == *" test "* ]] || return 0
+  # For the memory of containers: Debian 12 has too old a one.
+  [[ -x $ROOT/build/criu/bin/criu ]] ||
+    step "fetch CRIU" /usr/bin/python3 "$ROOT/tests/support/criu.py" "$ROOT/build/criu" || return
   compgen -G "$ROOT/build/venv/lib/python3*/site-packages/schemathesis-$SCHEMATHESIS.dist-info" >/dev/null && return 0
   step "install schemathesis" install_schemathesis
 }

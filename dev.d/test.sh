@@ -25,6 +25,7 @@ TEST_PRODUCTS=(atoll-attack atoll-launcher-weak libatoll atoll_client_archive)
 PASSED=0 FAILED=0 SKIPPED=0
 TABLE=()     # the steps, for the summary
 FAILURES=()  # names of what failed
+FIGURES=     # the file of what the tests have measured
 
 verb_test() {
   local mode=${1:-default}
@@ -45,6 +46,9 @@ verb_test() {
   esac
   now_us
   local begin=$REPLY
+  mkdir -p "$LOG_DIR"
+  FIGURES="$LOG_DIR/figures.txt"
+  : >"$FIGURES"
   ensure_packages build test lint || return
   [[ $mode == quick || $mode == soak ]] || ensure_packages vm package sdk || return
   export ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1}
@@ -180,9 +184,10 @@ run_ctest() {
   junit="$tree/junit.xml"
   rm -rf "$tree/results" "$junit"
   mkdir -p "$tree/results"
-  step "$title" ctest --test-dir "$tree" -j "$jobs" --output-on-failure --no-tests=error --output-junit "$junit" "$@"
+  step "$title" ctest --test-dir "$tree" -j "$jobs" --output-on-failure --test-output-size-passed 1000000 \
+    --no-tests=error --output-junit "$junit" "$@"
   local status=$?
-  if [[ ! -f $junit ]] || ! counted=$(python3 -B "$ROOT/dev.d/results.py" "$junit" "$tree/results"); then
+  if [[ ! -f $junit ]] || ! counted=$(python3 -B "$ROOT/dev.d/results.py" "$junit" "$tree/results" "$FIGURES"); then
     counted='0 1 0'
   fi
   read -ra numbers <<<"$counted"
@@ -219,6 +224,11 @@ summarise() {
   printf '\n'
   printf '%s\n' "${TABLE[@]}"
   printf '  %-28s %8s\n\n' total "$REPLY"
+  if [[ -s $FIGURES ]]; then
+    printf 'what was measured (%s):\n' "${FIGURES#"$ROOT"/}"
+    sed 's/^/  /' "$FIGURES"
+    printf '\n'
+  fi
   if [[ ${#FAILURES[@]} -gt 0 ]]; then
     # The names alone first: whoever sees only the beginning of this knows them all.
     printf 'what failed:\n'

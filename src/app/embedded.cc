@@ -275,6 +275,7 @@ class EmbeddedEngine final : public cli::LocalEngine {
       [[maybe_unused]] const asio::io_context* left = loop_.release();
       return;
     }
+    launcher_->leave();
     static_cast<void>(run_task(*loop_, engine_.shut_down(Ending::end_sandboxes)));
     // What was told to stop comes to its end while everything that it uses is still there.
     loop_->restart();

@@ -31,11 +31,12 @@ Code code_from_errno(int number) {
     case EFBIG:
     case E2BIG:
       return Code::too_large;
-    case EMFILE:
-    case ENFILE:
     case EAGAIN:
     case ENOMEM:
       return Code::resource_exhausted;
+    // No quota of the caller's: this program or this host has no descriptor left.
+    case EMFILE:
+    case ENFILE:
     case ECONNREFUSED:
     case ECONNRESET:
     case EPIPE:

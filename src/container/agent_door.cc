@@ -143,8 +143,11 @@ Task<AgentCall> AgentDoor::await_call_on(std::shared_ptr<Core> core, pid_t agent
 }
 
 Result<> AgentDoor::remove(const std::string& parent, const std::string& name) {
-  TRY(const auto above, os::open_at(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY));
-  return os::remove_tree(above.get(), name);
+  auto above = os::open_at(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY);
+  // Nothing was ever made there.
+  if (!above && above.error().os_errno() == ENOENT) return {};
+  if (!above) return std::move(above).error();
+  return os::remove_tree(above->get(), name);
 }
 
 }  // namespace atl::container

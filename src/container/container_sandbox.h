@@ -34,6 +34,8 @@ struct Fleet {
   EngineImages images;
   // The agent's program where the engine can see it; "" = it cannot.
   std::string agent_on_engine() const { return client.line().address().is_local() ? agent : ""; }
+  // Of the engine's host; 0 = it is elsewhere.
+  uint64_t processors() const;
   // Into a container that has been made and not started, where it is not seen.
   Task<> copy_agent(std::string container);
 
@@ -53,11 +55,14 @@ struct Fleet {
   Event closing;  // the driver is gone
 };
 
+// A container that went on from a memory that was kept has a clock that goes on from there.
+enum class OwnClock : uint8_t { no, yes };
+
 class ContainerSandbox final : public Sandbox {
  public:
   // `words` is what a new agent is told; none for one that has been told already.
   ContainerSandbox(std::shared_ptr<Fleet> fleet, std::string id, std::unique_ptr<AgentWay> way,
-                   std::optional<FirstWords> words);
+                   std::optional<FirstWords> words, OwnClock own_clock = OwnClock::no);
   ~ContainerSandbox() override;
 
   const std::string& id() const override;
@@ -74,6 +79,13 @@ class ContainerSandbox final : public Sandbox {
   Task<> renew(Micros expires_at) override;
   Task<> destroy() override;
 
+  // For whoever keeps its memory: its agent hears nobody from now on, and whoever asks for it waits
+  // until wake().
+  Task<> rest();
+  void wake();
+  // One that went on from a memory that was kept: what its agent is told instead of what it knows.
+  Task<> become(std::string words, Micros expires_at);
+
  private:
   struct Line;
   static Task<net::StreamPtr> open_stream(std::shared_ptr<Line> line);
@@ -82,7 +94,7 @@ class ContainerSandbox final : public Sandbox {
   guest::AgentGuest guest_;
 };
 
-// Container and what is kept of it here; one that is not there is gone.
+// Container, its volumes and what is kept of it here; one that is not there is gone.
 Task<> remove_container(std::shared_ptr<Fleet> fleet, std::string id);
 
 }  // namespace atl::container

@@ -1,6 +1,7 @@
 #include "container/container_spec.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "base/tar.h"
@@ -18,6 +19,7 @@ constexpr uint64_t kBytesPerInode = 4096;
 constexpr uint64_t kUsualShares = 1024;
 constexpr int64_t kUsualWeight = 100;
 constexpr double kLeastCpu = 0.01;
+constexpr uint64_t kNanoCpus = 1'000'000'000;
 // Where programs expect to write. The first two are in the root if that is persistent.
 constexpr std::string_view kWritable[] = {native::kWorkspace, native::kHome, "/tmp", "/run",
                                           "/var/tmp"};
@@ -29,6 +31,10 @@ std::span<const std::string_view> in_memory(const ContainerSpec& spec) {
 std::string user() {
   const std::string id = std::to_string(native::kUserId);
   return id + ":" + id;
+}
+
+uint64_t nano_cpus_of(double processors) {
+  return static_cast<uint64_t>(processors * static_cast<double>(kNanoCpus));
 }
 
 uint64_t shares_of(int64_t weight) {
@@ -54,11 +60,21 @@ json::Object bound(const std::string& source, std::string_view target) {
 }
 
 // On the engine's disk, gone with the container, and root's: its user cannot write to it.
-json::Object filled_later(std::string_view target) {
+json::Object filled_later(std::string_view target, const json::Object& labels) {
   return {{"Type", "volume"},
           {"Target", target},
           {"ReadOnly", false},
-          {"VolumeOptions", json::Object{{"NoCopy", true}}}};
+          {"VolumeOptions", json::Object{{"NoCopy", true}, {"Labels", labels}}}};
+}
+
+json::Object labels_of(const ContainerSpec& spec, const Dialect& dialect) {
+  json::Object labels{{kLabelInstance, spec.instance},
+                      {kLabelDriver, dialect.name},
+                      {kLabelSandbox, spec.sandbox_id},
+                      {kLabelGeneration, kGeneration}};
+  if (spec.door.empty()) labels[kLabelTransport] = kByRelay;
+  if (spec.is_sentry) labels[kLabelKernel] = kSentry;
+  return labels;
 }
 
 // Other file systems that are mounted below stay outside: they would not be read-only.
@@ -92,10 +108,11 @@ std::string text_of(const json::Object& object) {
 }
 
 json::Object container_of(const ContainerSpec& spec, const Dialect& dialect) {
+  json::Object labels = labels_of(spec, dialect);
   json::Object tmpfs;
   for (const auto& path : in_memory(spec)) tmpfs[path] = tmpfs_options(spec, dialect);
   for (const auto& path : spec.volumes) tmpfs[path] = tmpfs_options(spec, dialect);
-  json::Array mounts{spec.agent.empty() ? filled_later(kOursInside)
+  json::Array mounts{spec.agent.empty() ? filled_later(kOursInside, labels)
                                         : bound(spec.agent, kAgentInside)};
   if (!spec.door.empty()) mounts.emplace_back(bound(spec.door, kDoorInside));
   for (const auto& share : spec.shares) {
@@ -135,11 +152,6 @@ json::Object container_of(const ContainerSpec& spec, const Dialect& dialect) {
   if (!spec.runtime.empty()) host["Runtime"] = spec.runtime;
   if (spec.limits_root)
     host["StorageOpt"] = json::Object{{"size", std::to_string(spec.disk_bytes)}};
-  json::Object labels{{kLabelInstance, spec.instance},
-                      {kLabelDriver, dialect.name},
-                      {kLabelSandbox, spec.sandbox_id},
-                      {kLabelGeneration, kGeneration}};
-  if (spec.door.empty()) labels[kLabelTransport] = kByRelay;
   return {
       {"Image", spec.image_id.empty() ? spec.image : spec.image_id},
       {"User", user()},
@@ -209,7 +221,7 @@ Result<ContainerSpec> make_container_spec(const SandboxSpec& spec) {
   made.limits_root = made.is_persistent;
   made.must_limit_root = made.is_persistent && asked.disk_mb.has_value();
   if (asked.pids) made.pids = static_cast<uint64_t>(*asked.pids);
-  if (asked.cpu) made.nano_cpus = static_cast<uint64_t>(*asked.cpu * 1e9);
+  if (asked.cpu) made.nano_cpus = nano_cpus_of(*asked.cpu);
   if (asked.cpu_weight) made.cpu_shares = shares_of(*asked.cpu_weight);
   return made;
 }
@@ -227,16 +239,32 @@ std::string to_trial_json(const ContainerSpec& spec, const Dialect& dialect) {
 void make_room_for_sentry(ContainerSpec& spec) {
   spec.memory_bytes += native::kSentryMemory;
   spec.pids = native::kSentryProcesses;
+  spec.is_sentry = true;
 }
 
-std::string to_update_json(const Resources& resources) {
+Result<> check_sentry(const Resources& asked) {
+  if (!asked.pids) return {};
+  return Error(Code::unsupported, "the number of processes behind gVisor's kernel has no limit")
+      .with_hint("leave out pids, or take another runtime");
+}
+
+std::string to_sentry_update_json(Resources resources, uint64_t processors) {
+  if (resources.memory_mb) *resources.memory_mb += native::kSentryMemory >> 20;
+  return to_update_json(resources, processors);
+}
+
+std::string to_update_json(const Resources& resources, uint64_t processors) {
   json::Object changed;
   if (resources.memory_mb) {
     changed["Memory"] = static_cast<uint64_t>(*resources.memory_mb) << 20;
     changed["MemorySwap"] = changed["Memory"];
   }
   if (resources.pids) changed["PidsLimit"] = *resources.pids;
-  if (resources.cpu) changed["NanoCpus"] = static_cast<uint64_t>(*resources.cpu * 1e9);
+  if (resources.cpu) {
+    const auto most =
+        processors > 0 ? processors * kNanoCpus : std::numeric_limits<uint64_t>::max();
+    changed["NanoCpus"] = std::min(nano_cpus_of(*resources.cpu), most);
+  }
   if (resources.cpu_weight) changed["CpuShares"] = shares_of(*resources.cpu_weight);
   return text_of(changed);
 }

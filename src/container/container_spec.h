@@ -34,6 +34,13 @@ constexpr std::string_view kGeneration = "1";
 constexpr std::string_view kLabelTransport = "atoll.transport";
 constexpr std::string_view kByRelay = "relay";
 
+// Its clock is not the host's: it goes on from a memory that was kept.
+constexpr std::string_view kLabelOwnClock = "atoll.own-clock";
+
+// The kernel in it, where that is not the host's: kSentry.
+constexpr std::string_view kLabelKernel = "atoll.kernel";
+constexpr std::string_view kSentry = "sentry";
+
 constexpr uint64_t kDefaultPids = 100;
 // The agent, its relay where there is one, and a command.
 constexpr int64_t kLeastPids = 3;
@@ -56,6 +63,7 @@ struct ContainerSpec {
   uint64_t nano_cpus = 0;   // 0 = no ceiling
   uint64_t cpu_shares = 0;  // 0 = the usual weight
   std::string runtime;      // "" = the engine's own
+  bool is_sentry = false;  // … which puts gVisor's kernel between, as make_room_for_sentry() has it
   Network network = Network::none;
   std::vector<HostShare> shares;  // directories of the host
   // The engine's own, if the sandbox is to have it, and the group that may use it.
@@ -72,8 +80,13 @@ Result<ContainerSpec> make_container_spec(const SandboxSpec& spec);
 
 // The body of POST /containers/create.
 std::string to_json(const ContainerSpec& spec, const Dialect& dialect);
-// The body of POST /containers/ID/update: only what is given.
-std::string to_update_json(const Resources& resources);
+// The body of POST /containers/ID/update: only what is given. `processors`: as many as there are,
+// which is the most that an engine takes; 0 = nobody knows.
+std::string to_update_json(const Resources& resources, uint64_t processors);
+// The same where gVisor's kernel is one of the host's processes and needs memory of its own.
+std::string to_sentry_update_json(Resources resources, uint64_t processors);
+// Code::unsupported for what gVisor's kernel does not limit.
+Result<> check_sentry(const Resources& asked);
 // What is put into a persistent root before it starts, as a tar archive: the user's directories.
 std::string root_archive();
 // The agent's program, for a container that is given a copy of it.

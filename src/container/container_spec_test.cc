@@ -178,7 +178,10 @@ TEST(ContainerSpec, GivesAnEngineElsewhereNoPathOfThisHost) {
   const std::string text = to_json(spec, kDocker);
 
   EXPECT_THAT(text, HasSubstr(R"("Mounts":[{"Type":"volume","Target":"/opt/atoll",)"
-                              R"("ReadOnly":false,"VolumeOptions":{"NoCopy":true}}])"));
+                              R"("ReadOnly":false,"VolumeOptions":{"NoCopy":true,"Labels":{)"
+                              R"("atoll.instance":"a-name","atoll.driver":"docker",)"
+                              R"("atoll.sandbox":"sbx00000000000000000001",)"
+                              R"("atoll.generation":"1","atoll.transport":"relay"}}}])"));
   EXPECT_THAT(text, HasSubstr(R"("Cmd":["answer"])"));
   EXPECT_THAT(text, HasSubstr(R"("atoll.transport":"relay")"));
   EXPECT_THAT(text, Not(HasSubstr("/var/lib")));
@@ -194,11 +197,27 @@ TEST(ContainerSpec, LeavesRoomForASecondKernel) {
 
   EXPECT_EQ(spec.memory_bytes, asked + (256ULL << 20));
   EXPECT_EQ(spec.pids, 8192U);
+  EXPECT_THAT(to_json(spec, kDocker), HasSubstr(R"("atoll.kernel":"sentry")"));
 }
 
 TEST(ContainerSpec, UpdatesOnlyWhatIsGiven) {
-  EXPECT_EQ(to_update_json({.memory_mb = 128}), R"({"Memory":134217728,"MemorySwap":134217728})");
-  EXPECT_EQ(to_update_json({.pids = 5}), R"({"PidsLimit":5})");
+  EXPECT_EQ(to_update_json({.memory_mb = 128}, 0),
+            R"({"Memory":134217728,"MemorySwap":134217728})");
+  EXPECT_EQ(to_update_json({.pids = 5}, 0), R"({"PidsLimit":5})");
+}
+
+// More than there are an engine refuses to be told of.
+TEST(ContainerSpec, UpdatesToNoMoreProcessorsThanThereAre) {
+  EXPECT_EQ(to_update_json({.cpu = 64}, 2), R"({"NanoCpus":2000000000})");
+  EXPECT_EQ(to_update_json({.cpu = 0.5}, 2), R"({"NanoCpus":500000000})");
+  EXPECT_EQ(to_update_json({.cpu = 64}, 0), R"({"NanoCpus":64000000000})");
+}
+
+TEST(ContainerSpec, LeavesRoomForASecondKernelWhenItIsResized) {
+  EXPECT_EQ(to_sentry_update_json({.memory_mb = 64}, 2),
+            R"({"Memory":335544320,"MemorySwap":335544320})");
+  EXPECT_EQ(check_sentry({.memory_mb = 64, .pids = 10}).error().code(), Code::unsupported);
+  EXPECT_TRUE(check_sentry({.memory_mb = 64}).has_value());
 }
 
 }  // namespace

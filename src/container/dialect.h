@@ -16,12 +16,13 @@ struct Dialect {
   std::string_view own_unit;      // starts one of an ordinary user's own
   bool owns_tmpfs = false;        // a tmpfs takes the kernel's own options
   bool can_update = false;        // limits of a running container can be changed
-  bool picks_runtime = false;     // a container can have another runtime than the engine's own
+  bool picks_runtime = false;     // a container can have another runtime than the service's own
   bool hides_groups = false;      // gives a cgroup namespace on version 1, too
   bool can_be_elsewhere = false;  // its containers can be given our agent, and reached, over TCP
   double typical_start_ms = 0;    // of an engine on this host, with the image there
   bool shows_socket = false;      // its socket has a group that may use it
   bool takes_masks = false;       // by the API's own field; otherwise as an option of security
+  bool keeps_memory = false;      // can write the memory of a container, and let it go on elsewhere
 };
 
 constexpr Dialect kDocker{.name = "docker",
@@ -48,6 +49,7 @@ constexpr Dialect kPodman{.name = "podman",
                           .local_prefix = "localhost/",
                           .start = "systemctl start podman.socket",
                           .own_unit = "podman.socket",
-                          .typical_start_ms = 100};
+                          .typical_start_ms = 100,
+                          .keeps_memory = true};
 
 }  // namespace atl::container

@@ -13,11 +13,20 @@ namespace {
 constexpr Millis kRemovePause{20};
 constexpr Millis kRemovePatience{60'000};
 constexpr Millis kUnbounded = std::chrono::hours(24 * 365);
+constexpr Millis kEventsPatience{5'000};
 constexpr size_t kLargestAnswer = 64 << 10;
 constexpr size_t kMostRuntimes = 32;
 
 std::string container_path(const std::string& name, std::string_view what) {
   return "/containers/" + net::percent_encode(name) + std::string(what);
+}
+
+std::string label_filter(std::vector<std::string> labels) {
+  json::Array wanted;
+  for (auto& label : labels) wanted.emplace_back(std::move(label));
+  std::string filters;
+  json::write_value(filters, json::Object{{"label", std::move(wanted)}});
+  return filters;
 }
 
 }  // namespace
@@ -28,9 +37,9 @@ struct EngineClient::Waits {
 };
 
 EngineClient::EngineClient(asio::any_io_executor executor, const Dialect& dialect,
-                           EngineAddress address)
+                           EngineAddress address, Paces paces)
     : executor_(executor),
-      line_(executor, dialect, std::move(address)),
+      line_(executor, dialect, std::move(address), paces),
       waits_(std::make_shared<Waits>()) {}
 
 Task<> EngineClient::create(std::string name, std::string body) {
@@ -68,11 +77,21 @@ Task<ContainerState> EngineClient::inspect(std::string name) {
   if (const json::Value* tmpfs = find(host, "Tmpfs"); tmpfs != nullptr && tmpfs->is_object()) {
     for (const auto& one : tmpfs->as_object()) found.tmpfs.emplace_back(one.key());
   }
+  if (const json::Value* mounts = find(&told, "Mounts"); mounts != nullptr && mounts->is_array()) {
+    for (const auto& one : mounts->as_array()) {
+      if (text_at(&one, "Type") == "bind") found.shown.push_back(text_at(&one, "Destination"));
+    }
+  }
+  found.network = text_at(host, "NetworkMode");
+  found.has_read_only_root = flag_at(host, "ReadonlyRootfs");
+  found.has_own_clock = !text_at(labels, kLabelOwnClock).empty();
   found.instance = text_at(labels, kLabelInstance);
   found.driver = text_at(labels, kLabelDriver);
   found.sandbox_id = text_at(labels, kLabelSandbox);
   found.generation = text_at(labels, kLabelGeneration);
   found.transport = text_at(labels, kLabelTransport);
+  found.kernel = text_at(labels, kLabelKernel);
+  found.lacked_memory = flag_at(state, "OOMKilled");
   co_return found;
 }
 
@@ -81,6 +100,7 @@ Task<EngineFacts> EngineClient::facts() {
   EngineFacts facts;
   facts.default_runtime = text_at(&told, "DefaultRuntime");
   facts.architecture = text_at(&told, "Architecture");
+  facts.storage = text_at(&told, "Driver");
   const json::Value* table = find(&told, "Runtimes");
   if (table == nullptr || !table->is_object()) co_return facts;
   for (const auto& one : table->as_object()) {
@@ -204,15 +224,70 @@ Task<std::vector<LabelledContainer>> EngineClient::list_owners(std::vector<std::
   co_return owned;
 }
 
+Task<std::vector<std::string>> EngineClient::list_volumes(std::vector<std::string> labels) {
+  CO_TRY(const auto rows, co_await find_volumes(std::move(labels)));
+  std::vector<std::string> ids;
+  for (const json::Value& row : rows) ids.push_back(text_at(find(&row, "Labels"), kLabelSandbox));
+  co_return ids;
+}
+
+Task<> EngineClient::remove_volumes(std::vector<std::string> labels) {
+  const auto give_up = std::chrono::steady_clock::now() + kRemovePatience;
+  for (;;) {
+    CO_TRY(const auto rows, co_await find_volumes(labels));
+    if (rows.empty()) co_return Result<>();
+    for (const json::Value& row : rows) {
+      std::string path = "/volumes/" + net::percent_encode(text_at(&row, "Name"));
+      auto removed = co_await line_.ask(net::Method::delete_, std::move(path), {}, Pace::slow);
+      // The container that has it is on its way out.
+      const bool is_fine = removed || removed.error().code() == Code::not_found ||
+                           removed.error().code() == Code::conflict;
+      if (!is_fine) co_return std::move(removed).error();
+    }
+    if (std::chrono::steady_clock::now() > give_up)
+      co_return Error(Code::unavailable,
+                      std::string(line_.dialect().name) + " does not remove a sandbox's volumes");
+    Event nothing(executor_);
+    auto waited = co_await nothing.wait_for(kRemovePause);
+    if (!waited && waited.error().code() == Code::cancelled) co_return std::move(waited).error();
+  }
+}
+
+Task<json::Array> EngineClient::find_volumes(std::vector<std::string> labels) {
+  std::string path = "/volumes?filters=" + net::percent_encode(label_filter(std::move(labels)));
+  CO_TRY(auto told, co_await line_.ask(net::Method::get, std::move(path), {}, Pace::slow));
+  const json::Value* rows = find(&told, "Volumes");
+  if (rows == nullptr || !rows->is_array()) co_return json::Array();
+  co_return rows->as_array();
+}
+
 Task<json::Array> EngineClient::find_labelled(std::vector<std::string> labels) {
-  json::Array wanted;
-  for (auto& label : labels) wanted.emplace_back(std::move(label));
-  std::string filters;
-  json::write_value(filters, json::Object{{"label", std::move(wanted)}});
-  std::string path = "/containers/json?all=1&filters=" + net::percent_encode(filters);
+  std::string path =
+      "/containers/json?all=1&filters=" + net::percent_encode(label_filter(std::move(labels)));
   CO_TRY(auto told, co_await line_.ask(net::Method::get, std::move(path), {}, Pace::slow));
   if (!told.is_array()) co_return json::Array();
   co_return std::move(told.as_array());
+}
+
+Task<bool> EngineClient::lacked_memory(std::string name) {
+  const auto now = std::chrono::duration_cast<std::chrono::seconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  std::string filters;
+  json::write_value(filters, json::Object{{"type", json::Array{"container"}},
+                                          {"container", json::Array{std::move(name)}},
+                                          {"event", json::Array{"oom"}}});
+  net::ClientRequest request;
+  request.method = net::Method::get;
+  // A moment longer: the kernel tells of the end and of its reason in no order.
+  request.target = "/events?since=1&until=" + std::to_string(now.count() + 1) +
+                   "&filters=" + net::percent_encode(filters);
+  request.timeouts.first_byte = kEventsPatience;
+  request.timeouts.total = kEventsPatience;
+  CO_TRY(const auto call, co_await line_.open(std::move(request)));
+  CO_TRY_OK(co_await call->receive());
+  if (call->head().status != 200) co_return false;
+  CO_TRY(const auto told, co_await call->read_all(kLargestAnswer));
+  co_return has_word(told, R"("Action":"oom")");
 }
 
 Task<int64_t> EngineClient::wait(std::string name) {

@@ -19,12 +19,17 @@ struct ContainerState {
   bool is_paused = false;
   int32_t pid = 0;  // of its first process, in the engine's pid namespace
   int64_t exit_code = 0;
+  bool lacked_memory = false;  // it was killed for that
   // The limits that hold, which are not always those that were asked for.
   int64_t memory_bytes = 0;
   int64_t pids = 0;
   std::string runtime;
-  std::vector<std::string> tmpfs;                        // where it keeps files in memory
-  std::string transport;                                 // label, as below
+  std::vector<std::string> tmpfs;  // where it keeps files in memory
+  std::vector<std::string> shown;  // what of the host it is shown, inside
+  std::string network;             // "none"
+  bool has_read_only_root = false;
+  bool has_own_clock = false;                            // label
+  std::string transport, kernel;                         // labels, as below
   std::string instance, driver, sandbox_id, generation;  // labels; "" = none
 };
 
@@ -42,11 +47,13 @@ struct EngineFacts {
   std::vector<Runtime> runtimes;  // those that containers can have
   std::string default_runtime;
   std::string architecture;  // as its kernel calls it: "x86_64"
+  std::string storage;       // "overlay2", "btrfs"
 };
 
 class EngineClient final {
  public:
-  EngineClient(asio::any_io_executor executor, const Dialect& dialect, EngineAddress address);
+  EngineClient(asio::any_io_executor executor, const Dialect& dialect, EngineAddress address,
+               Paces paces = {});
 
   EngineLine& line() { return line_; }
   const EngineLine& line() const { return line_; }
@@ -74,8 +81,16 @@ class EngineClient final {
   Task<> remove_labelled(std::vector<std::string> labels);
   // The sandbox ids of all containers that bear these labels ("name=value").
   Task<std::vector<std::string>> list(std::vector<std::string> labels);
+  // The same of volumes, which are where the agent is copied.
+  Task<std::vector<std::string>> list_volumes(std::vector<std::string> labels);
+  // Returns once they are gone: an engine forgets a container first, and its volumes a moment
+  // later.
+  Task<> remove_volumes(std::vector<std::string> labels);
   // Whose each is that bears these labels.
   Task<std::vector<LabelledContainer>> list_owners(std::vector<std::string> labels);
+  // Whether the engine has told that one, which may be gone by now, was killed for want of memory.
+  // Podman tells of none.
+  Task<bool> lacked_memory(std::string name);
   // Until it has ended: its exit code. Has no deadline but close().
   Task<int64_t> wait(std::string name);
 
@@ -84,6 +99,7 @@ class EngineClient final {
 
  private:
   Task<json::Array> find_labelled(std::vector<std::string> labels);
+  Task<json::Array> find_volumes(std::vector<std::string> labels);
   Task<std::unique_ptr<FrameStream>> leave_http(std::string path, std::string body);
 
   asio::any_io_executor executor_;

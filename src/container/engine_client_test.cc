@@ -9,17 +9,23 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 #include <boost/asio/io_context.hpp>
 
 #include "base/run_task.h"
 #include "container/engine_images.h"
+#include "container/snapshot_images.h"
 
 namespace atl::container {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+
+// Before an answer that takes a while.
+constexpr std::string_view kSlowly = "slowly:";
 
 // Answers each connection with the next text, and then closes.
 class ScriptedEngine final {
@@ -38,10 +44,18 @@ class ScriptedEngine final {
         const Fd client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!client) return;
         char request[8192];
-        if (read(client.get(), request, sizeof request) <= 0) continue;
+        const ssize_t got = read(client.get(), request, sizeof request);
+        if (got <= 0) continue;
+        const std::string asked(request, static_cast<size_t>(got));
+        const std::lock_guard lock(mutex_);
+        asked_.push_back(asked.substr(0, asked.find(" HTTP/")));
+        if (answer.starts_with(kSlowly))
+          std::this_thread::sleep_for(std::chrono::milliseconds(300));
         // Whoever has given up by now does not hear it.
-        const ssize_t said = send(client.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
-        EXPECT_TRUE(said == static_cast<ssize_t>(answer.size()) || errno == EPIPE);
+        const std::string_view text =
+            answer.starts_with(kSlowly) ? std::string_view(answer).substr(kSlowly.size()) : answer;
+        const ssize_t said = send(client.get(), text.data(), text.size(), MSG_NOSIGNAL);
+        EXPECT_TRUE(said == static_cast<ssize_t>(text.size()) || errno == EPIPE);
       }
     });
   }
@@ -53,8 +67,15 @@ class ScriptedEngine final {
   }
 
   const std::string& path() const { return path_; }
+  // "GET /v1.41/info" of each request so far.
+  std::vector<std::string> asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
 
  private:
+  std::mutex mutex_;
+  std::vector<std::string> asked_;
   std::string directory_ = "/tmp/atoll-engine-XXXXXX";
   std::string path_;
   Fd listener_;
@@ -82,6 +103,108 @@ TEST(EngineClient, RefusesAnEngineThatIsTooOld) {
     EXPECT_EQ(greeted.error().code(), Code::unsupported);
     EXPECT_THAT(greeted.error().hint(), HasSubstr("1.41"));
   }
+}
+
+TEST(EngineClient, SpeaksTheNewestVersionThatBothKnow) {
+  asio::io_context loop;
+  struct Case {
+    std::vector<std::string> answers;
+    std::vector<std::string> asked;
+  };
+  const std::string none = answer(200, "{}");
+  for (const auto& one : {Case{{ping("1.41"), none}, {"GET /_ping", "GET /v1.41/info"}},
+                          Case{{ping("1.43"), none}, {"GET /_ping", "GET /v1.43/info"}},
+                          Case{{ping("1.51"), answer(200, R"({"MinAPIVersion":"1.44"})"), none},
+                               {"GET /_ping", "GET /version", "GET /v1.44/info"}}}) {
+    ScriptedEngine engine(one.answers);
+    EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));
+
+    const auto told = run_task(loop, client.facts());
+
+    EXPECT_TRUE(told.has_value()) << told.error().message();
+    EXPECT_EQ(engine.asked(), one.asked);
+  }
+}
+
+TEST(EngineClient, RefusesAnEngineThatIsTooNew) {
+  asio::io_context loop;
+  ScriptedEngine engine({ping("1.60"), answer(200, R"({"MinAPIVersion":"1.46"})")});
+  EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));
+
+  const auto greeted = run_task(loop, client.line().greet());
+
+  ASSERT_FALSE(greeted.has_value());
+  EXPECT_EQ(greeted.error().code(), Code::unsupported);
+  EXPECT_EQ(
+      greeted.error().message(),
+      "docker speaks versions 1.46 to 1.60 of the Engine API, and this Atoll none after 1.44");
+  EXPECT_THAT(greeted.error().hint(), HasSubstr("DOCKER_MIN_API_VERSION=1.44"));
+}
+
+TEST(EngineClient, GreetsAgainAnEngineThatHasBecomeAnother) {
+  asio::io_context loop;
+  ScriptedEngine engine(
+      {ping("1.43"), answer(200, "{}"),
+       answer(
+           400,
+           R"({"message":"client version 1.43 is too new. Maximum supported API version is 1.41"})"),
+       ping("1.41"), answer(200, "{}")});
+  EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));
+
+  EXPECT_TRUE(run_task(loop, client.facts()).has_value());
+  EXPECT_TRUE(run_task(loop, client.facts()).has_value());
+
+  EXPECT_THAT(engine.asked(), ElementsAre("GET /_ping", "GET /v1.43/info", "GET /v1.43/info",
+                                          "GET /_ping", "GET /v1.41/info"));
+}
+
+// A large one takes minutes.
+TEST(EngineClient, IsPatientWithACommit) {
+  asio::io_context loop;
+  const std::string image = R"({"Id":"sha256:1","Size":7,"Config":{"Labels":{)"
+                            R"("atoll.instance":"us","atoll.driver":"docker",)"
+                            R"("atoll.snapshot":"snp00000000000000000001"}}})";
+  ScriptedEngine engine({ping("1.41"), std::string(kSlowly) + answer(201, R"({"Id":"sha256:1"})"),
+                         answer(200, image)});
+  EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()),
+                      {.quick = Millis(5'000), .slow = Millis(100), .patient = Millis(60'000)});
+
+  const auto kept = run_task(
+      loop, SnapshotImages(client.line(), "us").commit("atoll-x", "snp00000000000000000001"));
+
+  ASSERT_TRUE(kept.has_value()) << kept.error().message();
+  EXPECT_EQ(*kept, 7U);
+}
+
+// It is told in a line of an answer that began well.
+TEST(EngineClient, TellsThatTheDiskIsFullWhileAnImageIsFetched) {
+  asio::io_context loop;
+  ScriptedEngine engine(
+      {ping("1.41"), answer(200,
+                            "{\"status\":\"Downloading\"}\n"
+                            "{\"error\":\"write /data/blob: no space left on device\"}\n")});
+  EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));
+
+  const auto pulled =
+      run_task(loop, EngineImages(client.line()).pull("tiny:1", "", Millis(5'000), {}));
+
+  ASSERT_FALSE(pulled.has_value());
+  EXPECT_EQ(pulled.error().code(), Code::out_of_space);
+  EXPECT_THAT(pulled.error().hint(), HasSubstr("docker system df"));
+}
+
+TEST(EngineClient, LabelsWhatItImports) {
+  asio::io_context loop;
+  ScriptedEngine engine({ping("1.41"), answer(200, "{}")});
+  EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));
+
+  const auto imported = run_task(
+      loop, EngineImages(client.line()).import("atoll-template:1", []() -> Task<std::string> {
+        co_return std::string();
+      }));
+
+  EXPECT_TRUE(imported.has_value()) << imported.error().message();
+  EXPECT_THAT(engine.asked().back(), HasSubstr("&changes=LABEL%20atoll.driver%3Ddocker"));
 }
 
 TEST(EngineClient, SaysThatNobodyIsThere) {
@@ -158,7 +281,7 @@ TEST(EngineClient, RefusesVolumesThatItCannotCover) {
 TEST(EngineClient, RemovesUntilItIsGone) {
   asio::io_context loop;
   // Somebody removes it already; then it is still there for a moment; then it is not.
-  ScriptedEngine engine({ping("1.45"), answer(409, R"({"message":"removal is in progress"})"),
+  ScriptedEngine engine({ping("1.44"), answer(409, R"({"message":"removal is in progress"})"),
                          answer(204, ""), answer(200, R"({"State":{"Running":false}})"),
                          answer(404, R"({"message":"No such container"})")});
   EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));

@@ -1,6 +1,5 @@
 #include "container/engine_driver.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,86 +11,25 @@
 #include "container/agent_door.h"
 #include "container/agent_relay.h"
 #include "container/architecture.h"
+#include "container/checkpoints.h"
 #include "container/container_sandbox.h"
 #include "container/container_spec.h"
+#include "container/container_watch.h"
 #include "container/kernel_trial.h"
 #include "container/left_over.h"
 #include "container/own_name.h"
 #include "container/snapshot_images.h"
 #include "driver/file_snapshots.h"
-#include "native/agent_places.h"
+#include "driver/memory_refusal.h"
 #include "os/file.h"
 #include "telemetry/log.h"
 
 namespace atl::container {
 namespace {
 
-constexpr Millis kLookAgain{500};
-
-std::string variable(std::string_view name) {
-  const char* value = getenv(std::string(name).c_str());
-  return value != nullptr ? value : "";
-}
-
-std::string usual_socket(const Dialect& dialect) {
-  const std::string runtime = variable("XDG_RUNTIME_DIR");
-  if (geteuid() != 0 && runtime.starts_with('/')) {
-    std::string own = runtime + "/" + std::string(dialect.own_part);
-    if (access(own.c_str(), F_OK) == 0) return own;
-  }
-  return std::string(dialect.socket);
-}
-
-// gVisor counts processes of its own, and limits none.
-Result<> check_sentry(const Resources& asked) {
-  if (!asked.pids) return {};
-  return Error(Code::unsupported, "the number of processes behind gVisor's kernel has no limit")
-      .with_hint("leave out pids, or take another runtime");
-}
-
-// Until a sandbox has ended that nobody has asked to end.
-Task<> watch(std::shared_ptr<Fleet> fleet, std::string id, uint64_t birth) {
-  const std::string container = container_name(id);
-  int64_t exit_code = 0;
-  while (fleet->live.contains(id) && !fleet->closing.fired()) {
-    auto ended = co_await fleet->client.wait(container);
-    if (ended) exit_code = *ended;
-    if (ended || ended.error().code() == Code::not_found) break;
-    // The engine has died or been restarted. What became of the container is known when it is back.
-    auto closing = co_await fleet->closing.wait_for(kLookAgain);
-    if (closing || closing.error().code() == Code::cancelled) break;
-  }
-  const auto found = fleet->live.find(id);
-  if (fleet->closing.fired() || found == fleet->live.end()) co_return Result<>();
-  // Its name is another's by now.
-  if (fleet->births[id] != birth) co_return Result<>();
-  fleet->births.erase(id);
-  const Micros due = found->second;
-  fleet->live.erase(found);
-  if (const auto guest = fleet->guests.find(id); guest != fleet->guests.end())
-    guest->second->close();
-  const bool has_expired =
-      exit_code == native::kAgentExpired || (due.count() > 0 && due <= system_clock().boot());
-  auto removed = co_await remove_container(fleet, id);
-  if (!removed) {
-    telemetry::log_warn("a container that has ended is not removed yet",
-                        {{"sandbox", id}, {"why", removed.error().message()}});
-  }
-  if (fleet->tell) fleet->tell(id, has_expired ? EndedBy::expiry : EndedBy::death);
-  co_return Result<>();
-}
-
-// Until what a failed creation may have left is gone. An engine that died, or lost its answer, is
-// asked again as soon as it is back; the sweeper, which looks by labels but more seldom, finds what
-// comes to light even later.
-Task<> remove_later(std::shared_ptr<Fleet> fleet, std::string id) {
-  for (;;) {
-    auto closing = co_await fleet->closing.wait_for(kLookAgain);
-    if (closing || closing.error().code() == Code::cancelled) co_return Result<>();
-    auto removed = co_await remove_container(fleet, id);
-    if (removed) co_return Result<>();
-  }
-}
+// Storage that can limit each container by itself. Others can on some file systems, which a
+// container shows.
+bool has_quotas(std::string_view storage) { return storage == "btrfs" || storage == "zfs"; }
 
 class EngineDriver final : public Driver {
  public:
@@ -115,6 +53,7 @@ class EngineDriver final : public Driver {
       if (own) fleet_->instance = *std::move(own);
     }
     trials_ = std::make_shared<KernelTrials>(fleet_);
+    checkpoints_ = std::make_unique<Checkpoints>(fleet_);
     supply_ = std::make_shared<ImageSupply>(fleet_->images, dialect, options_.pull_patience,
                                             options_.archive_tree);
     // Who ends with us keeps nothing.
@@ -140,7 +79,7 @@ class EngineDriver final : public Driver {
   std::string_view name() const override { return dialect_.name; }
   Isolation strongest(std::string_view runtime) const override {
     if (runtime.empty()) return Isolation::container;
-    return dialect_.picks_runtime ? Isolation::vm : Isolation::none;
+    return dialect_.picks_runtime ? Isolation::vm : Isolation::container;
   }
   bool is_somebody_elses() const override { return true; }
 
@@ -172,44 +111,41 @@ class EngineDriver final : public Driver {
     CO_TRY(auto made, make_container_spec(spec));
     CO_TRY(made.shares, make_shares(spec, share_rules(spec)));
     CO_TRY_OK(add_socket(spec, made));
+    const bool goes_on = files_ && files_->has_image(spec.snapshot);
     // More than there are is no ceiling, and docker refuses to be told of one.
-    const auto processors = static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
-    if (!is_remote() && made.nano_cpus > processors * 1'000'000'000) made.nano_cpus = 0;
+    const uint64_t processors = fleet_->processors();
+    if (processors > 0 && made.nano_cpus > processors * 1'000'000'000) made.nano_cpus = 0;
     made.instance = fleet_->instance;
     made.agent = fleet_->agent_on_engine();
-    auto wanted = image_of(spec);
-    if (!spec.snapshot.empty()) {
-      // An image of its own, whatever it began with.
-      wanted.pull = Pull::never;
-      wanted.template_id.clear();
-      CO_TRY(wanted.name, co_await find_snapshot(spec.snapshot));
-      // Had workspace and home been in memory, they would be archives.
-      made.has_places = !files_->has(spec.snapshot);
-    }
-    CO_TRY(const auto image, co_await supply_->get(std::move(wanted)));
-    made.image = image.name;
-    made.image_id = image.facts.id;
-    made.volumes = image.facts.volumes;
-    CO_TRY_OK(check_architecture(image));
+    if (!goes_on) CO_TRY_OK(co_await give_image(spec, made));
     auto words = make_first_words(spec, made, options_.ends_with_us);
     CO_TRY_OK(words.encoded(Micros(0)));
+    if (spec.runtime.empty()) CO_TRY_OK(co_await learn_own_runtime());
     CO_TRY(const auto verdict, co_await judge_runtime(spec.runtime));
     if (verdict.isolation == Isolation::sentry) {
       CO_TRY_OK(check_sentry(spec.resources));
       make_room_for_sentry(made);
     }
     words.facts.outer_kernel = verdict.outer_kernel;
+    if (!dialect_.picks_runtime) made.runtime.clear();
     CO_TRY_OK(make_places());
     CO_TRY_OK(co_await remove_left_over());
-    const bool can_call = !is_remote() && verdict.outer_kernel.empty();
+    // One that nobody could try may have a kernel of its own, which no socket of ours reaches into.
+    const bool can_call = !is_remote() && verdict.outer_kernel.empty() && !verdict.is_untried;
     CO_TRY(auto way, make_way(spec.id, can_call, made, words));
-    auto sandbox = co_await start(spec.id, made, std::move(way), std::move(words), spec.expires_at);
-    if (sandbox && files_ && files_->has(spec.snapshot)) {
+    Result<std::unique_ptr<Sandbox>> sandbox = std::unique_ptr<Sandbox>();
+    if (goes_on) {
+      sandbox = co_await checkpoints_->go_on(*files_, spec.snapshot, made, std::move(way),
+                                             std::move(words));
+    } else {
+      sandbox = co_await start(spec.id, made, std::move(way), std::move(words), spec.expires_at);
+    }
+    if (sandbox && !goes_on && files_ && files_->has(spec.snapshot)) {
       auto filled = co_await files_->put_back((*sandbox)->guest(), spec.snapshot);
       if (!filled) sandbox = std::move(filled).error();
     }
     if (sandbox) {
-      spawn(fleet_->executor, watch(fleet_, spec.id, fleet_->births[spec.id]));
+      spawn(fleet_->executor, watch_container(fleet_, spec.id, fleet_->births[spec.id]));
       co_return std::move(sandbox);
     }
     fleet_->live.erase(spec.id);
@@ -247,7 +183,9 @@ class EngineDriver final : public Driver {
     }
     CO_TRY_OK(make_places());
     CO_TRY(auto way, take_up_way(id, *found));
-    auto sandbox = std::make_unique<ContainerSandbox>(fleet_, id, std::move(way), std::nullopt);
+    auto sandbox =
+        std::make_unique<ContainerSandbox>(fleet_, id, std::move(way), std::nullopt,
+                                           found->has_own_clock ? OwnClock::yes : OwnClock::no);
     const bool was_live = !fleet_->live.try_emplace(id).second;
     if (!was_live) fleet_->births[id] = ++fleet_->last_birth;
     // A frozen agent cannot call.
@@ -258,19 +196,27 @@ class EngineDriver final : public Driver {
         co_return std::move(greeted).error();
       }
     }
-    if (!was_live) spawn(fleet_->executor, watch(fleet_, id, fleet_->births[id]));
+    if (!was_live) spawn(fleet_->executor, watch_container(fleet_, id, fleet_->births[id]));
     co_return std::move(sandbox);
   }
 
   Task<std::vector<std::string>> list() override {
     CO_TRY_OK(check_setup());
     CO_TRY(auto ids, co_await fleet_->client.list(own_labels()));
-    std::erase_if(ids, [this](const std::string& id) {
-      return !is_sandbox_id(id) || trials_->under_way().contains(id);
-    });
+    std::erase_if(ids,
+                  [this](const std::string& id) { return !is_sandbox_id(id) || is_trial(id); });
+    // What is left of a container that somebody else has removed.
+    if (is_remote()) {
+      CO_TRY(auto others, co_await fleet_->client.list_volumes(own_labels()));
+      for (auto& id : others) {
+        const bool is_new =
+            is_sandbox_id(id) && !is_trial(id) && std::ranges::find(ids, id) == ids.end();
+        if (is_new) ids.push_back(std::move(id));
+      }
+    }
     // Whoever died between the two steps of making or removing one has left the other half here.
     for (auto& id : kept_here()) {
-      if (std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
+      if (!is_trial(id) && std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
     }
     co_return ids;
   }
@@ -291,8 +237,13 @@ class EngineDriver final : public Driver {
   // Files that are in memory go first, while whoever uses the sandbox still can: the agent packs
   // them. Then the engine keeps the root file system.
   Task<SnapshotFacts> snapshot(Sandbox& sandbox, SnapshotRequest request) override {
-    if (!images_ || request.kind != SnapshotKind::disk)
-      co_return co_await Driver::snapshot(sandbox, std::move(request));
+    if (!images_) co_return co_await Driver::snapshot(sandbox, std::move(request));
+    if (request.kind == SnapshotKind::memory) {
+      // There are no others.
+      CO_TRY_OK(make_places());
+      co_return co_await checkpoints_->save(static_cast<ContainerSandbox&>(sandbox), *files_,
+                                            std::move(request.id));
+    }
     const std::string container = container_name(sandbox.id());
     CO_TRY(auto state, co_await fleet_->client.inspect(container));
     auto places = kept_places(std::move(state.tmpfs));
@@ -330,8 +281,10 @@ class EngineDriver final : public Driver {
     auto ids = files_->list();
     if (ids.empty()) co_return ids;
     CO_TRY(const auto whole, co_await images_->list());
-    std::erase_if(
-        ids, [&](const std::string& id) { return std::ranges::find(whole, id) != whole.end(); });
+    // What is of memory has no image.
+    std::erase_if(ids, [&](const std::string& id) {
+      return files_->has_image(id) || std::ranges::find(whole, id) != whole.end();
+    });
     co_return ids;
   }
 
@@ -371,14 +324,30 @@ class EngineDriver final : public Driver {
   Task<Capabilities> probe_as(Runtimes runtimes) {
     CO_TRY_OK(check_setup());
     CO_TRY_OK(co_await fleet_->client.line().greet());
-    Capabilities can = capabilities();
-    const bool tries = dialect_.picks_runtime && runtimes == Runtimes::tried;
-    if (!tries && !is_remote()) co_return can;
+    const bool tries = runtimes == Runtimes::tried;
+    std::string not_kept;  // why memory is not
+    bool keeps_memory = false;
+    if (dialect_.keeps_memory && images_ && tries) {
+      CO_TRY_OK(make_places());
+      const auto tried = co_await checkpoints_->try_out();
+      keeps_memory = static_cast<bool>(tried);
+      if (!tried) not_kept = std::string(kMemoryNotKept) + checkpoints_->obstacle()->message();
+    }
+    if (!tries && !is_remote()) co_return capabilities();
     CO_TRY(const auto facts, co_await fleet_->client.facts());
     if (is_remote()) CO_TRY_OK(check_agent_runs(facts.architecture, "the engine's machine"));
+    own_runtime_ = facts.default_runtime;
+    if (!limits_roots_) limits_roots_ = has_quotas(facts.storage);
+    Capabilities can = capabilities();
     if (!tries) co_return can;
+    can.checkpoint = keeps_memory;
+    if (!not_kept.empty()) can.not_protected.push_back(not_kept);
+    if (!dialect_.picks_runtime) {
+      can.runtimes.push_back({facts.default_runtime, Isolation::container});
+      co_return can;
+    }
     for (const auto& runtime : facts.runtimes) {
-      CO_TRY(const auto verdict, co_await trials_->judge(runtime, facts.default_runtime));
+      CO_TRY(const auto verdict, co_await trials_->judge(runtime, find_plain_runtime(facts)));
       can.runtimes.push_back({runtime.name, verdict.isolation});
       if (verdict.isolation == Isolation::sentry) {
         can.not_protected.push_back(
@@ -392,6 +361,10 @@ class EngineDriver final : public Driver {
       }
     }
     co_return can;
+  }
+
+  bool is_trial(const std::string& id) const {
+    return trials_->under_way().contains(id) || checkpoints_->under_way().contains(id);
   }
 
   static std::string label(std::string_view name, std::string_view value) {
@@ -485,11 +458,32 @@ class EngineDriver final : public Driver {
 
   bool is_remote() const { return !fleet_->client.line().address().is_local(); }
 
+  // Once. Podman takes a fifth of a second to tell it, which a single run does not wait for.
+  Task<> learn_own_runtime() {
+    const bool is_quick = dialect_.name == kDocker.name;
+    if (own_runtime_ || !dialect_.picks_runtime || (options_.ends_with_us && !is_quick))
+      co_return Result<>();
+    CO_TRY(auto facts, co_await fleet_->client.facts());
+    own_runtime_ = std::move(facts.default_runtime);
+    co_return Result<>();
+  }
+
+  // "" = the engine's own.
   Task<KernelVerdict> judge_runtime(std::string name) {
-    if (name.empty()) co_return KernelVerdict();
+    if (name.empty()) name = own_runtime_.value_or("");
+    if (name.empty() || shares_the_kernel(name)) co_return KernelVerdict();
     CO_TRY(const auto facts, co_await fleet_->client.facts());
+    // What it lists it can have, and what it is told it does not hear.
+    if (!dialect_.picks_runtime && name != facts.default_runtime) {
+      co_return Error(Code::unsupported, std::string(dialect_.name) +
+                                             " gives every container the runtime of its service, " +
+                                             to_printable(facts.default_runtime) + ", and not " +
+                                             to_printable(name))
+          .with_hint("leave it out, or take docker, whose runtimes are tried");
+    }
     for (const auto& runtime : facts.runtimes) {
-      if (runtime.name == name) co_return co_await trials_->judge(runtime, facts.default_runtime);
+      if (runtime.name == name)
+        co_return co_await trials_->judge(runtime, find_plain_runtime(facts));
     }
     co_return Error(Code::not_found,
                     std::string(dialect_.name) + " has no runtime " + to_printable(name));
@@ -544,6 +538,25 @@ class EngineDriver final : public Driver {
             .give_up = spec.give_up};
   }
 
+  // awaited at once
+  Task<> give_image(const SandboxSpec& spec, ContainerSpec& made) {
+    auto wanted = image_of(spec);
+    if (!spec.snapshot.empty()) {
+      // An image of its own, whatever it began with.
+      wanted.pull = Pull::never;
+      wanted.template_id.clear();
+      CO_TRY(wanted.name, co_await find_snapshot(spec.snapshot));
+      // Had workspace and home been in memory, they would be archives.
+      made.has_places = !files_->has(spec.snapshot);
+    }
+    CO_TRY(const auto image, co_await supply_->get(std::move(wanted)));
+    made.image = image.name;
+    made.image_id = image.facts.id;
+    made.volumes = image.facts.volumes;
+    CO_TRY_OK(check_architecture(image));
+    co_return Result<>();
+  }
+
   // The image of a snapshot; half of one is none.
   Task<std::string> find_snapshot(std::string id) {
     if (!images_ || !is_snapshot_id(id)) co_return Error(Code::not_found, "no snapshot " + id);
@@ -564,6 +577,7 @@ class EngineDriver final : public Driver {
                   .memory = Limit::enforced,
                   .pids = Limit::enforced,
                   .disk = Limit::enforced,
+                  .root_disk = limits_roots_.value_or(false) ? Limit::enforced : Limit::none,
                   .open_files = Limit::per_process,
                   .output = Limit::enforced,
                   .wall_time = Limit::enforced,
@@ -591,7 +605,6 @@ class EngineDriver final : public Driver {
         "the agent has the commands' user: what it tells of them is not attested",
         "a fork bomb, or a command that uses all memory, can keep the agent from answering",
         "files live in memory, or in the container's layer, and are gone with the sandbox",
-        "the disk of a persistent sandbox is limited only where the engine's storage has quotas",
         "paths of the host show in the sandbox's list of mounts",
         "its user 1000 is the host's unless the engine maps users: it can use up what is per user",
         "terminals come from the host's number of them",
@@ -601,6 +614,17 @@ class EngineDriver final : public Driver {
     if (is_remote()) {
       can.not_protected.emplace_back(
           "the way to a sandbox leads through its engine: while that is dead, nobody is answered");
+    }
+    if (!limits_roots_.value_or(false)) {
+      can.not_protected.emplace_back(
+          "the disk of a persistent sandbox is not limited: the engine's storage has not shown "
+          "that "
+          "it has quotas");
+    }
+    if (!dialect_.owns_tmpfs) {
+      can.not_protected.emplace_back(
+          "the number of files in a sandbox has no limit, only their size: they use up the host's "
+          "memory for inodes");
     }
     if (!dialect_.hides_groups) {
       can.not_protected.emplace_back(
@@ -617,11 +641,13 @@ class EngineDriver final : public Driver {
     auto created = co_await fleet_->client.create(container, to_json(made, dialect_));
     if (!created && created.error().code() == Code::unsupported && made.limits_root) {
       // Nobody has asked for the limit, and the storage has none to give.
+      limits_roots_ = false;
       if (made.must_limit_root) co_return std::move(created).error().with("limiting the disk");
       made.limits_root = false;
       created = co_await fleet_->client.create(container, to_json(made, dialect_));
     }
     if (!created) co_return std::move(created).error().with("making the container");
+    if (made.limits_root) limits_roots_ = true;
     CO_TRY_OK(co_await fleet_->copy_agent(container));
     if (made.is_persistent && !made.has_places) {
       auto put = co_await fleet_->client.put_archive(container, "/", root_archive());
@@ -650,6 +676,14 @@ class EngineDriver final : public Driver {
                                              to_printable(state->runtime) + " instead of " +
                                              made.runtime);
     }
+    if (made.runtime.empty() && dialect_.picks_runtime && own_runtime_ && !state->runtime.empty() &&
+        !shares_the_kernel(state->runtime) && state->runtime != *own_runtime_ &&
+        dialect_.name == kDocker.name) {
+      own_runtime_.reset();
+      co_return Error(Code::unavailable, std::string(dialect_.name) + " has another runtime now: " +
+                                             to_printable(state->runtime))
+          .with_hint("try again: it is looked at anew");
+    }
     CO_TRY_OK(check_shares(made.shares, state->pid));
     fleet_->live.insert_or_assign(id, expires_at);
     fleet_->births[id] = ++fleet_->last_birth;
@@ -665,11 +699,15 @@ class EngineDriver final : public Driver {
   std::shared_ptr<Fleet> fleet_;
   std::shared_ptr<ImageSupply> supply_;
   std::shared_ptr<KernelTrials> trials_;
-  std::optional<Error> malformed_;  // the address
-  bool has_looked_ = false;         // for what killed runs have left
+  std::unique_ptr<Checkpoints> checkpoints_;
+  std::optional<Error> malformed_;          // the address
+  bool has_looked_ = false;                 // for what killed runs have left
+  std::optional<std::string> own_runtime_;  // the engine's, once it is known
   // Children of a fork that nobody has attached to yet. An agent that is let go of calls again a
   // tenth of a second later, and whoever forks would wait for that.
   std::map<std::string, std::unique_ptr<Sandbox>> newborn_;
+  // Whether the engine's storage limits the root of a container; what a container has shown counts.
+  std::optional<bool> limits_roots_;
   // Null where nothing is kept.
   std::unique_ptr<SnapshotImages> images_;
   std::unique_ptr<FileSnapshots> files_;

@@ -43,6 +43,8 @@ std::unique_ptr<Driver> make_engine_driver(asio::any_io_executor executor, const
 
 // The options as the environment has them: DOCKER_HOST and ATOLL_DOCKER_IMAGE, for example.
 EngineDriverOptions options_from_environment(const Dialect& dialect);
+// Where an engine listens that nobody has named.
+std::string usual_socket(const Dialect& dialect);
 // "" = kPullPatience. Code::invalid_argument for what is no time.
 Result<Millis> parse_pull_patience(const std::string& text);
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "container/container_spec.h"
 #include "container/json_at_internal.h"
 #include "json/write.h"
 
@@ -77,6 +78,7 @@ struct PullProgress {
 Error in_our_words(const Error& error, const Dialect& dialect, const std::string& image,
                    Millis patience) {
   if (error.code() == Code::cancelled) return error;
+  if (error.code() == Code::out_of_space) return Error(error).with("fetching " + image);
   const std::string name(dialect.name);
   const std::string& told = error.message();
   const std::string registry = registry_of(image);
@@ -165,7 +167,10 @@ Task<> EngineImages::import(std::string image, std::function<Task<std::string>()
   Followed call;
   call.give_up = std::move(give_up);
   // The tag is part of the name: podman overlooks one that is given beside it.
-  call.path = "/images/create?fromSrc=-&repo=" + net::percent_encode(image);
+  const std::string label =
+      "LABEL " + std::string(kLabelDriver) + "=" + std::string(line_.dialect().name);
+  call.path = "/images/create?fromSrc=-&repo=" + net::percent_encode(image) +
+              "&changes=" + net::percent_encode(label);
   call.headers.add("Content-Type", "application/x-tar");
   call.next_piece = std::move(next_piece);
   call.silence = kImportTime;

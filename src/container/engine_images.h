@@ -43,8 +43,9 @@ class EngineImages final {
   // Code::cancelled (nobody wants it any more).
   Task<> pull(std::string image, std::string authorization, Millis patience, PullWatch watch);
 
-  // Makes an image of a root file system, a tar archive in pieces (the empty one is its end). One
-  // of that name that is there keeps its content and loses the name.
+  // Makes an image of a root file system, a tar archive in pieces (the empty one is its end), that
+  // bears the label of our driver (container_spec.h): all daemons of the host share it. One of that
+  // name that is there keeps its content and loses the name.
   Task<> import(std::string image, std::function<Task<std::string>()> next_piece,
                 std::shared_ptr<GiveUp> give_up = nullptr);
   // Those of this repository: "tag".

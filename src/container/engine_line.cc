@@ -12,8 +12,8 @@
 namespace atl::container {
 namespace {
 
-constexpr Millis kQuick{5'000};
-constexpr Millis kSlow{60'000};
+// The oldest that has what is asked of it.
+constexpr std::string_view kLibpod = "/v4.0.0/libpod";
 constexpr size_t kLargestAnswer = 16 << 20;
 constexpr size_t kLargestLine = 1 << 20;
 // The API is spoken in the newest version that both know, in these bounds.
@@ -30,6 +30,11 @@ int minor_of(std::string_view version) {
   return trouble == std::errc() && end == version.data() + version.size() ? minor : 0;
 }
 
+// "client version 1.44 is too old. Minimum supported API version is 1.46", or too new.
+bool is_about_version(const net::Response& answer) {
+  return answer.status == 400 && has_word(answer.body, "client version");
+}
+
 bool is_socket(const std::string& path) {
   struct stat facts{};
   return stat(path.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode);
@@ -38,13 +43,25 @@ bool is_socket(const std::string& path) {
 }  // namespace
 
 EngineLine::EngineLine(const asio::any_io_executor& executor, const Dialect& dialect,
-                       EngineAddress address)
+                       EngineAddress address, Paces paces)
     : dialect_(dialect),
       address_(std::move(address)),
+      paces_(paces),
       // One connection per sandbox waits for its end. None is kept: after a restart of the engine
       // it would only be in the way.
       http_(executor,
             {.idle_per_endpoint = 0, .connections_per_endpoint = 16'384, .tls = address_.tls}) {}
+
+Millis EngineLine::patience(Pace pace) const {
+  if (pace == Pace::quick) return paces_.quick;
+  return pace == Pace::slow ? paces_.slow : paces_.patient;
+}
+
+Error EngineLine::full_disk(const std::string& told) const {
+  const std::string name(dialect_.name);
+  return Error(Code::out_of_space, name + ": " + told)
+      .with_hint("the engine's disk is full: " + name + " system df shows what uses it");
+}
 
 Error EngineLine::transport_error(const Error& error, Pace pace) const {
   const std::string name(dialect_.name);
@@ -80,8 +97,7 @@ Error EngineLine::transport_error(const Error& error, Pace pace) const {
         .with_hint(restart);
   }
   if (error.code() == Code::deadline_exceeded) {
-    const auto seconds =
-        std::chrono::duration_cast<std::chrono::seconds>(pace == Pace::quick ? kQuick : kSlow);
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience(pace));
     return Error(Code::unavailable,
                  name + " has not answered within " + std::to_string(seconds.count()) + " s")
         .with_hint("it hangs, or has too much to do; " + restart);
@@ -121,9 +137,10 @@ Error EngineLine::told_error(const net::Response& response) const {
             "its storage has no quotas: leave out the disk limit, or put the engine's "
             "data on xfs mounted with pquota, on btrfs or on zfs");
   }
-  if (has_word(message, "no space left")) {
-    return Error(Code::out_of_space, text)
-        .with_hint("the engine's disk is full: " + name + " system df shows what uses it");
+  if (has_word(message, "no space left")) return full_disk(message);
+  if (is_about_version(response)) {
+    return Error(Code::unsupported, text)
+        .with_hint("it does not speak the version of the Engine API that it said it spoke");
   }
   if (response.status == 400 && has_word(response.body, "HTTP request to an HTTPS server")) {
     return Error(Code::unavailable, name + " at " + address_.text + " speaks TLS alone")
@@ -143,8 +160,8 @@ Task<net::Response> EngineLine::send(net::Method method, std::string path, std::
   if (!body.empty())
     request.headers.add("Content-Type", is_archive ? "application/x-tar" : "application/json");
   request.body = std::move(body);
-  request.timeouts.connect = kQuick;
-  request.timeouts.first_byte = pace == Pace::quick ? kQuick : kSlow;
+  request.timeouts.connect = paces_.quick;
+  request.timeouts.first_byte = patience(pace);
   request.timeouts.total = request.timeouts.first_byte;
   request.response_limit = kLargestAnswer;
   auto answer = co_await http_.send(address_.endpoint, std::move(request));
@@ -167,14 +184,37 @@ Task<> EngineLine::greet() {
                     name + " speaks version " + to_printable(theirs) + " of the Engine API")
         .with_hint("1.41 is the oldest that will do, which Docker 20.10 and Podman 3.0 speak");
   }
+  if (minor > kNewestMinor) CO_TRY_OK(co_await check_still_speaks_ours(theirs));
   version_ = "/v1." + std::to_string(std::min(minor, kNewestMinor));
   co_return Result<>();
 }
 
+// What is newer than we know may have left behind what we speak.
+Task<> EngineLine::check_still_speaks_ours(std::string newest) {
+  CO_TRY(const auto answer, co_await send(net::Method::get, "/version", {}, Pace::quick));
+  const std::string name(dialect_.name);
+  if (answer.status != 200) co_return told_error(answer).with("asking for its version");
+  const auto told = json::parse(answer.body);
+  const std::string oldest = told ? text_at(&*told, "MinAPIVersion") : std::string();
+  if (minor_of(oldest) <= kNewestMinor) co_return Result<>();
+  const std::string ours = "1." + std::to_string(kNewestMinor);
+  co_return Error(Code::unsupported, name + " speaks versions " + to_printable(oldest) + " to " +
+                                         to_printable(newest) +
+                                         " of the Engine API, and this Atoll none after " + ours)
+      .with_hint("take a newer Atoll, or let the engine speak ours, too: start it with " +
+                 std::string("DOCKER_MIN_API_VERSION=") + ours);
+}
+
 Task<net::Response> EngineLine::send_versioned(net::Method method, std::string path,
                                                std::string body, Pace pace) {
-  if (version_.empty()) CO_TRY_OK(co_await greet());
+  const bool was_greeted = !version_.empty();
+  if (!was_greeted) CO_TRY_OK(co_await greet());
   std::string target = version_ + path;
+  CO_TRY(auto answer, co_await send(method, std::move(target), body, pace));
+  if (!was_greeted || !is_about_version(answer)) co_return answer;
+  // It is another by now, and has done nothing of what was asked.
+  CO_TRY_OK(co_await greet());
+  target = version_ + path;
   co_return co_await send(method, std::move(target), std::move(body), pace);
 }
 
@@ -194,10 +234,10 @@ Task<json::Value> EngineLine::ask(net::Method method, std::string path, std::str
 }
 
 Task<std::unique_ptr<net::ClientCall>> EngineLine::open(net::ClientRequest request,
-                                                        net::RequestBody body) {
+                                                        net::RequestBody body, Api api) {
   if (version_.empty()) CO_TRY_OK(co_await greet());
-  request.target = version_ + request.target;
-  request.timeouts.connect = kQuick;
+  request.target = (api == Api::libpod ? std::string(kLibpod) : version_) + request.target;
+  request.timeouts.connect = paces_.quick;
   co_return co_await http_.open(address_.endpoint, std::move(request), body);
 }
 
@@ -219,7 +259,7 @@ Task<> EngineLine::follow_to_end(Followed followed) {
   request.timeouts.total = followed.total;
   net::RequestBody framing;
   if (followed.next_piece) framing.kind = net::RequestBody::Kind::chunked;
-  CO_TRY(const auto call, co_await open(std::move(request), framing));
+  CO_TRY(const auto call, co_await open(std::move(request), framing, followed.api));
   const GiveUp::Listening listening(followed.give_up, [&call] { call->cancel(); });
   while (followed.next_piece) {
     CO_TRY(const std::string piece, co_await followed.next_piece());
@@ -249,6 +289,7 @@ Task<> EngineLine::follow_to_end(Followed followed) {
       held.erase(0, end == std::string::npos ? end : end + 1);
       auto said = json::parse(line);
       const std::string trouble = said ? text_at(&*said, "error") : std::string();
+      if (has_word(trouble, "no space left")) co_return full_disk(to_printable(trouble));
       if (!trouble.empty()) co_return Error(Code::internal, to_printable(trouble));
       if (said && followed.on_line) followed.on_line(*said);
       if (end == std::string::npos) co_return Result<>();

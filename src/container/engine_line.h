@@ -20,7 +20,18 @@
 
 namespace atl::container {
 
-enum class Pace : uint8_t { quick, slow };
+// patient: as long as the size of what is asked for takes.
+enum class Pace : uint8_t { quick, slow, patient };
+
+// The most that an answer of each pace may take.
+struct Paces {
+  Millis quick{5'000};
+  Millis slow{60'000};
+  Millis patient{600'000};
+};
+
+// Podman's own API has calls that the Engine API lacks.
+enum class Api : uint8_t { engine, libpod };
 
 // A call that takes its time, and tells of it line by line.
 struct Followed {
@@ -32,25 +43,28 @@ struct Followed {
   std::shared_ptr<GiveUp> give_up = nullptr;  // ends it with Code::cancelled
   Millis silence{60'000};                     // most time without a word
   Millis total{600'000};
+  Api api = Api::engine;
 };
 
 class EngineLine final {
  public:
-  EngineLine(const asio::any_io_executor& executor, const Dialect& dialect, EngineAddress address);
+  EngineLine(const asio::any_io_executor& executor, const Dialect& dialect, EngineAddress address,
+             Paces paces = {});
 
   const EngineAddress& address() const { return address_; }
   const Dialect& dialect() const { return dialect_; }
 
   // Whether it answers, and which version of the API both speak. Code::unsupported when it is too
-  // old.
+  // old, or so new that it does not speak ours any more.
   Task<> greet();
   // The body as JSON, or the error that an answer tells.
   Task<json::Value> ask(net::Method method, std::string path, std::string body, Pace pace);
-  // POST. Code::deadline_exceeded as it is; what the engine tells as an error is Code::internal.
+  // POST. Code::deadline_exceeded as it is; what the engine tells as an error is Code::internal, or
+  // Code::out_of_space.
   Task<> follow(Followed followed);
   // For an answer that streams; the target is without the version.
   Task<std::unique_ptr<net::ClientCall>> open(net::ClientRequest request,
-                                              net::RequestBody body = {});
+                                              net::RequestBody body = {}, Api api = Api::engine);
   // "1.41"; "" = not greeted yet.
   std::string version() const { return version_.empty() ? "" : version_.substr(2); }
   Error told_error(const net::Response& response) const;
@@ -60,10 +74,14 @@ class EngineLine final {
   Task<net::Response> send_versioned(net::Method method, std::string path, std::string body,
                                      Pace pace);
   Task<> follow_to_end(Followed followed);
+  Task<> check_still_speaks_ours(std::string newest);
+  Millis patience(Pace pace) const;
+  Error full_disk(const std::string& told) const;
   Error transport_error(const Error& error, Pace pace) const;
 
   const Dialect& dialect_;
   EngineAddress address_;
+  Paces paces_;
   net::HttpClient http_;
   std::string version_;  // "/v1.41"; "" = not greeted yet
 };

@@ -1,5 +1,6 @@
 // What the environment says of an engine: where it is, which image, how long a pull may take.
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <charconv>
 
@@ -16,6 +17,15 @@ std::string variable(std::string_view name) {
 }
 
 }  // namespace
+
+std::string usual_socket(const Dialect& dialect) {
+  const std::string runtime = variable("XDG_RUNTIME_DIR");
+  if (geteuid() != 0 && runtime.starts_with('/')) {
+    std::string own = runtime + "/" + std::string(dialect.own_part);
+    if (access(own.c_str(), F_OK) == 0) return own;
+  }
+  return std::string(dialect.socket);
+}
 
 EngineDriverOptions options_from_environment(const Dialect& dialect) {
   EngineDriverOptions options;

@@ -48,12 +48,23 @@ Result<KernelView> parse_kernel_view(std::string_view text) {
   return KernelView{lines[0], lines[1], lines[2] == "gvisor"};
 }
 
+bool shares_the_kernel(std::string_view runtime) {
+  return std::ranges::find(kSharesTheKernel, runtime) != std::end(kSharesTheKernel);
+}
+
+std::string find_plain_runtime(const EngineFacts& facts) {
+  if (shares_the_kernel(facts.default_runtime)) return facts.default_runtime;
+  for (const auto& runtime : facts.runtimes)
+    if (shares_the_kernel(runtime.name)) return runtime.name;
+  return "";
+}
+
 KernelVerdict judge_kernel(const KernelView& own, const KernelView& seen) {
   const bool is_another = seen.name != own.name;
-  if (is_another && seen.is_gvisor) return {Isolation::sentry, "", own.name};
+  if (is_another && seen.is_gvisor) return {Isolation::sentry, "", own.name, false};
   const bool is_another_boot = !seen.boot.empty() && !own.boot.empty() && seen.boot != own.boot;
-  if (is_another && is_another_boot) return {Isolation::vm, "", own.name};
-  return {Isolation::container, "its containers are in the kernel of the engine's host", ""};
+  if (is_another && is_another_boot) return {Isolation::vm, "", own.name, false};
+  return {Isolation::container, "its containers are in the kernel of the engine's host", "", false};
 }
 
 const KernelVerdict* KernelTrials::find_known(const EngineFacts::Runtime& runtime) const {
@@ -64,11 +75,9 @@ const KernelVerdict* KernelTrials::find_known(const EngineFacts::Runtime& runtim
   return &found->second.verdict;
 }
 
-Task<KernelVerdict> KernelTrials::judge(EngineFacts::Runtime runtime, std::string default_runtime) {
+Task<KernelVerdict> KernelTrials::judge(EngineFacts::Runtime runtime, std::string plain) {
   const auto self = shared_from_this();
-  if (runtime.name == default_runtime ||
-      std::ranges::find(kSharesTheKernel, runtime.name) != std::end(kSharesTheKernel))
-    co_return KernelVerdict();
+  if (shares_the_kernel(runtime.name)) co_return KernelVerdict();
   for (;;) {
     if (const auto* verdict = find_known(runtime)) co_return *verdict;
     if (!busy_) break;
@@ -76,13 +85,14 @@ Task<KernelVerdict> KernelTrials::judge(EngineFacts::Runtime runtime, std::strin
     CO_TRY_OK(co_await other->wait());
   }
   busy_ = std::make_shared<Event>(fleet_->executor);
-  auto verdict = co_await try_runtime(runtime.name);
+  auto verdict = co_await try_runtime(runtime.name, std::move(plain));
   std::exchange(busy_, nullptr)->fire();
   if (!verdict && verdict.error().code() == Code::cancelled) co_return std::move(verdict).error();
   Known known{runtime.definition, {}, std::nullopt};
   if (verdict) {
     known.verdict = *std::move(verdict);
   } else {
+    known.verdict.is_untried = true;
     known.verdict.why = "it could not be tried: " + verdict.error().message();
     known.until = std::chrono::steady_clock::now() + kTryAgain;
   }
@@ -90,8 +100,9 @@ Task<KernelVerdict> KernelTrials::judge(EngineFacts::Runtime runtime, std::strin
   co_return known.verdict;
 }
 
-Task<KernelVerdict> KernelTrials::try_runtime(std::string runtime) {
-  CO_TRY(const auto own, co_await look(""));
+Task<KernelVerdict> KernelTrials::try_runtime(std::string runtime, std::string plain) {
+  if (plain.empty()) co_return Error(Code::unsupported, "there is no other to compare it with");
+  CO_TRY(const auto own, co_await look(std::move(plain)));
   CO_TRY(const auto seen, co_await look(std::move(runtime)));
   co_return judge_kernel(own, seen);
 }
@@ -100,7 +111,7 @@ Task<KernelView> KernelTrials::look(std::string runtime) {
   const std::string id = make_sandbox_id();
   under_way_.insert(id);
   auto said = co_await ask_container(id, std::move(runtime));
-  auto removed = co_await fleet_->client.remove(container_name(id));
+  auto removed = co_await remove_container(fleet_, id);
   under_way_.erase(id);  // what is left the sweeper finds
   if (!said) co_return std::move(said).error();
   if (!removed) co_return std::move(removed).error();
@@ -115,7 +126,7 @@ Task<std::string> KernelTrials::ask_container(std::string id, std::string runtim
   make_room_for_sentry(spec);
   spec.instance = fleet_->instance;
   spec.agent = fleet_->agent_on_engine();
-  CO_TRY(spec.image, co_await get_image());
+  CO_TRY(spec.image, co_await get_trial_image(fleet_));
   const std::string container = container_name(id);
   CO_TRY_OK(co_await fleet_->client.create(container, to_trial_json(spec, fleet_->dialect)));
   CO_TRY_OK(co_await fleet_->copy_agent(container));
@@ -133,14 +144,13 @@ Task<std::string> KernelTrials::ask_container(std::string id, std::string runtim
   co_return said;
 }
 
-// It stays with the engine, and has no bytes in it.
-Task<std::string> KernelTrials::get_image() {
-  const std::string name = std::string(fleet_->dialect.local_prefix) + "atoll-kernel-trial:1";
-  auto found = co_await fleet_->images.inspect(name);
+Task<std::string> get_trial_image(std::shared_ptr<Fleet> fleet) {
+  const std::string name = std::string(fleet->dialect.local_prefix) + "atoll-kernel-trial:1";
+  auto found = co_await fleet->images.inspect(name);
   if (found) co_return name;
   if (found.error().code() != Code::not_found) co_return std::move(found).error();
   const auto left = std::make_shared<std::string>(empty_root());
-  CO_TRY_OK(co_await fleet_->images.import(name, [left] { return take_all(left); }));
+  CO_TRY_OK(co_await fleet->images.import(name, [left] { return take_all(left); }));
   co_return name;
 }
 

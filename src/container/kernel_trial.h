@@ -32,16 +32,24 @@ struct KernelVerdict {
   Isolation isolation = Isolation::container;
   std::string why;           // it is no more than that; "" = it is
   std::string outer_kernel;  // of the engine's host, if there is another one inside
+  bool is_untried = false;   // nobody knows: its containers may have a kernel of their own
 };
+
+// An image with nothing in it, for containers of trials. It stays with the engine.
+Task<std::string> get_trial_image(std::shared_ptr<Fleet> fleet);
+// Runtimes that are known to share the host's kernel.
+bool shares_the_kernel(std::string_view runtime);
+// The engine's own if it is such a one, otherwise another of its; "" = it has none.
+std::string find_plain_runtime(const EngineFacts& facts);
 KernelVerdict judge_kernel(const KernelView& own, const KernelView& seen);
 
 class KernelTrials final : public std::enable_shared_from_this<KernelTrials> {
  public:
   explicit KernelTrials(std::shared_ptr<Fleet> fleet) : fleet_(std::move(fleet)) {}
 
-  // Tries it if need be; one at a time. Runtimes that are known to share the host's kernel, and the
-  // engine's own, are not tried.
-  Task<KernelVerdict> judge(EngineFacts::Runtime runtime, std::string default_runtime);
+  // Tries it if need be, beside `plain`, one that shares the host's kernel ("" = there is none);
+  // one at a time. Those that are known to share it are not tried.
+  Task<KernelVerdict> judge(EngineFacts::Runtime runtime, std::string plain);
 
   // The ids that containers of trials under way have: nobody's sandboxes.
   const std::set<std::string>& under_way() const { return under_way_; }
@@ -55,10 +63,9 @@ class KernelTrials final : public std::enable_shared_from_this<KernelTrials> {
   };
 
   const KernelVerdict* find_known(const EngineFacts::Runtime& runtime) const;
-  Task<KernelVerdict> try_runtime(std::string runtime);
+  Task<KernelVerdict> try_runtime(std::string runtime, std::string plain);
   Task<KernelView> look(std::string runtime);
   Task<std::string> ask_container(std::string id, std::string runtime);
-  Task<std::string> get_image();
 
   std::shared_ptr<Fleet> fleet_;
   std::map<std::string, Known> known_;

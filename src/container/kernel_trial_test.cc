@@ -22,6 +22,19 @@ TEST(KernelTrial, TakesNoNameForAProof) {
   EXPECT_EQ(judge_kernel(gvisor, gvisor).isolation, Isolation::container);
 }
 
+// What is compared with itself is no other kernel.
+TEST(KernelTrial, ComparesWithARuntimeThatSharesTheKernel) {
+  EngineFacts facts;
+  facts.runtimes = {{"runsc", ""}, {"runc", ""}, {"crun", ""}};
+  facts.default_runtime = "runsc";
+  EXPECT_EQ(find_plain_runtime(facts), "runc");
+  facts.default_runtime = "crun";
+  EXPECT_EQ(find_plain_runtime(facts), "crun");
+  facts.runtimes = {{"runsc", ""}};
+  facts.default_runtime = "runsc";
+  EXPECT_EQ(find_plain_runtime(facts), "");
+}
+
 TEST(KernelTrial, BelievesASecondKernel) {
   const auto sentry = judge_kernel(kHost, {"4.4.0 #1 SMP", "", true});
   EXPECT_EQ(sentry.isolation, Isolation::sentry);

@@ -49,7 +49,8 @@ Task<uint64_t> SnapshotImages::commit(std::string container, std::string id) {
   std::string path = "/commit?pause=true&container=" + net::percent_encode(container) +
                      "&repo=" + net::percent_encode(std::string(kRepository)) + "&tag=" + id +
                      "&changes=" + net::percent_encode(change);
-  CO_TRY(const auto told, co_await line_.ask(net::Method::post, std::move(path), "{}", Pace::slow));
+  CO_TRY(const auto told,
+         co_await line_.ask(net::Method::post, std::move(path), "{}", Pace::patient));
   const std::string digest = text_at(&told, "Id");
   auto seen = co_await look(id);
   // Podman leaves the name of the hash out in one of the two.

@@ -14,7 +14,7 @@
 #include "base/delay.h"
 #include "base/refusal.h"
 #include "core/admission.h"
-#include "core/fair_queue.h"
+#include "base/fair_queue.h"
 #include "core/pace.h"
 #include "core/rate_limiter.h"
 #include "telemetry/metrics.h"

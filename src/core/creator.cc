@@ -27,6 +27,7 @@ Result<HostDirectory> copy(const HostDirectory& directory) {
 Result<SandboxSpec> copy(const SandboxSpec& spec) {
   SandboxSpec other;
   other.id = spec.id;
+  other.tenant = spec.tenant;
   other.resources = spec.resources;
   other.env = spec.env;
   other.expires_at = spec.expires_at;
@@ -71,6 +72,7 @@ void never_wait(CreateRequest& request) {
 SandboxSpec to_spec(const SandboxRecord& record) {
   SandboxSpec spec;
   spec.id = record.id;
+  spec.tenant = record.tenant;
   spec.resources = record.resources;
   if (record.env) spec.env = *record.env;
   spec.expires_at = record.drivers_moment();

@@ -2,9 +2,21 @@
 
 #include <algorithm>
 
+#include "driver/memory_refusal.h"
 #include "telemetry/log.h"
 
 namespace atl {
+namespace {
+
+// ": it takes …"; "" = it does not say.
+std::string why_no_memory(const Capabilities& can) {
+  for (const auto& sentence : can.not_protected) {
+    if (sentence.starts_with(kMemoryNotKept)) return ": " + sentence.substr(kMemoryNotKept.size());
+  }
+  return "";
+}
+
+}  // namespace
 
 DriverTable::DriverTable(std::vector<EngineDriver> drivers, Asking asking,
                          const RoutingOptions& routing, const Clock& clock,
@@ -154,7 +166,11 @@ Error DriverTable::lacking(std::string_view driver, std::string_view verb,
   for (const auto& slot : slots_) {
     if (slot.capabilities && can(*slot.capabilities)) able.push_back(slot.name());
   }
-  return Error(Code::unsupported, std::string(driver) + " cannot " + std::string(verb))
+  const auto slot = std::ranges::find(slots_, driver, &DriverSlot::name);
+  std::string why;
+  if (slot != slots_.end() && slot->capabilities && verb.find("memory") != std::string_view::npos)
+    why = why_no_memory(*slot->capabilities);
+  return Error(Code::unsupported, std::string(driver) + " cannot " + std::string(verb) + why)
       .with_hint(able.empty() ? "no configured driver can" : enumerate(able) + " can");
 }
 

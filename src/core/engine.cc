@@ -26,6 +26,12 @@
 namespace atl {
 namespace {
 
+std::string reason_of(EndedBy why, const std::string& driver) {
+  if (why == EndedBy::memory) return "it was out of memory, and its first process was killed";
+  if (why == EndedBy::engine) return driver + "'s engine was restarted or died, and it with that";
+  return "its first process died";
+}
+
 constexpr Millis kPatienceAtEnd = std::chrono::seconds(30);
 // Before something is tried again that failed because a driver does not answer.
 constexpr Micros kPauseAfterTrouble = std::chrono::seconds(10);
@@ -632,7 +638,7 @@ void Engine::on_ended(const Driver& by, std::string id, EndedBy why) {
   if (why == EndedBy::expiry && record->lifecycle != Lifecycle::pooled) {
     impl_->end_later(record, EndReason::ended);
   } else {
-    impl_->changer.note_death(record, "its first process died");
+    impl_->changer.note_death(record, reason_of(why, record->driver));
   }
 }
 

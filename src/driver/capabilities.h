@@ -41,13 +41,14 @@ struct LimitSupport {
   Limit memory = Limit::none;
   Limit pids = Limit::none;
   Limit disk = Limit::none;
+  Limit root_disk = Limit::none;  // what a persistent sandbox changes in its root
   Limit open_files = Limit::none;
   Limit output = Limit::none;
   Limit wall_time = Limit::none;
   Limit cpu_time = Limit::none;
 };
 BOOST_DESCRIBE_STRUCT(LimitSupport, (),
-                      (cpu, memory, pids, disk, open_files, output, wall_time, cpu_time))
+                      (cpu, memory, pids, disk, root_disk, open_files, output, wall_time, cpu_time))
 
 // A runtime that a container engine has besides its own, and what it was seen to isolate.
 struct RuntimeLevel {

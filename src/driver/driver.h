@@ -53,7 +53,9 @@ class Sandbox {
   virtual Task<> resize(Resources resources);
 };
 
-enum class EndedBy : uint8_t { expiry, death };
+// Its time was up; its first process died, or was killed for want of memory; what it lives in, an
+// engine, was restarted or died.
+enum class EndedBy : uint8_t { expiry, death, memory, engine };
 
 class Driver;
 

@@ -271,6 +271,38 @@ Task<SnapshotFacts> FileSnapshots::save_image(std::string id, uint64_t expected,
   co_return co_await undo(std::move(id), std::move(kept).error());
 }
 
+Task<SnapshotFacts> FileSnapshots::save_pieces(std::string id, std::string name, uint64_t expected,
+                                               Pieces pieces) {
+  const std::string part = directory_ + "/" + id + std::string(kPart);
+  CO_TRY_OK(co_await begin(part));
+  const auto archive = std::make_shared<Archive>();
+  Result<> kept = co_await workers_->run<void>(
+      [archive, path = part + "/" + kImage, name, expected]() -> Result<> {
+        if (mkdir(path.c_str(), 0700) != 0) return os_error("making", path);
+        TRY(const auto directory, open_directory(path));
+        TRY_OK(check_room(directory.get(), expected));
+        TRY(archive->file,
+            os::open_at(directory.get(), name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+        return flush(directory.get());
+      });
+  while (kept) {
+    auto piece = co_await pieces();
+    if (!piece) kept = std::move(piece).error();
+    if (!kept || piece->empty()) break;
+    kept = co_await workers_->run<void>(
+        [archive, bytes = *std::move(piece)] { return archive->put(bytes); });
+  }
+  Index index;
+  if (kept) {
+    auto hash = co_await workers_->run<std::string>([archive] { return archive->finish(); });
+    if (hash) index.places.push_back({name, archive->bytes, *hash});
+    if (!hash) kept = std::move(hash).error();
+  }
+  if (kept) kept = co_await finish(id, json::encode(index));
+  if (kept) co_return SnapshotFacts{.bytes = archive->bytes};
+  co_return co_await undo(std::move(id), std::move(kept).error());
+}
+
 bool FileSnapshots::has_image(const std::string& id) const {
   return is_snapshot_id(id) && access((directory_ + "/" + id + "/" + kImage).c_str(), F_OK) == 0;
 }

@@ -45,6 +45,10 @@ class FileSnapshots final {
   // who keeps the directory open keeps drop() away from it. `expected` is how many bytes it may
   // need: Code::out_of_space when they are not free.
   Task<SnapshotFacts> save_image(std::string id, uint64_t expected, Fill fill);
+  // Who has it tells it piece by piece, to file `name`; the empty piece is the end.
+  using Pieces = std::function<Task<std::string>()>;
+  Task<SnapshotFacts> save_pieces(std::string id, std::string name, uint64_t expected,
+                                  Pieces pieces);
   bool has_image(const std::string& id) const;
   // The directory, once all of it was compared with its sums.
   Task<Fd> open_image(std::string id);

@@ -72,6 +72,8 @@ BOOST_DESCRIBE_ENUM(Network, none, bridge)
 
 struct SandboxSpec {
   std::string id;
+  // Whose it is, for those who make one after the other: tenants take turns. "" = nobody's yet.
+  std::string tenant;
   Resources resources;
   // Given to every process. Values may be secrets: they reach the sandbox and nothing else.
   std::map<std::string, std::string> env;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
+#include "base/clock.h"
 #include "guest/agent_connection.h"
 #include "guest/agent_tool.h"
 #include "guest/fed_process.h"
@@ -16,6 +18,8 @@ namespace {
 // How much output may be under way per process: enough to keep a fast writer busy, little enough to
 // hold a thousand.
 constexpr uint64_t kWindow = 2 << 20;
+
+constexpr Micros kLongestUptime = std::chrono::hours(24 * 365 * 100);
 
 ExitStatus to_status(const Exited& exited) {
   ExitStatus status;
@@ -342,6 +346,37 @@ Task<> AgentGuest::hand_over(HandOver message) {
   CO_TRY(auto agent, co_await connection());
   CO_TRY_OK(co_await agent->call(FrameType::hand_over, std::move(body)));
   co_return Result<>();
+}
+
+Task<> AgentGuest::rest() {
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY_OK(co_await agent->call(FrameType::rest, {}));
+  // Its end is the agent's last word: by then it has let go of everything.
+  const uint32_t channel = agent->open_channel(0);
+  auto heard = co_await agent->receive_answer(channel);
+  agent->close_channel(channel);
+  if (!heard && heard.error().code() == Code::unavailable) co_return Result<>();
+  agent->close();
+  co_return Error(Code::unavailable, "the sandbox's agent does not come to rest");
+}
+
+Task<> AgentGuest::become(std::string words) {
+  if (words.size() > kLargestBody)
+    co_return Error(Code::too_large, "the sandbox's environment is larger than 512 KiB");
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY_OK(co_await agent->call(FrameType::become, std::move(words)));
+  co_return Result<>();
+}
+
+Task<Micros> AgentGuest::clock_ahead() {
+  CO_TRY(auto agent, co_await connection());
+  CO_TRY(const auto answer, co_await agent->call(FrameType::clock, {}));
+  ByteReader reader(answer);
+  const Micros theirs(reader.i64());
+  CO_TRY_OK(reader.finish());
+  if (theirs.count() < 0 || theirs > kLongestUptime)
+    co_return Error(Code::unavailable, "the sandbox's agent answers nonsense");
+  co_return theirs - system_clock().boot();
 }
 
 Task<> AgentGuest::renew(Micros expires_at) {

@@ -51,6 +51,14 @@ class AgentGuest final : public Guest {
   Task<> hand_over(HandOver message);
   // For an agent without a launcher: when it ends by itself (Clock::boot(); zero = never).
   Task<> renew(Micros expires_at);
+  // For an agent without a launcher: nobody is connected afterwards, and what was followed is cut
+  // off. It is spoken to again as if the connection had been lost.
+  Task<> rest();
+  // An agent that went on from a memory that was kept is this sandbox's from now on. What it is
+  // told is what an agent is told first, without the moment of its end.
+  Task<> become(std::string words);
+  // Its Clock::boot(), less ours.
+  Task<Micros> clock_ahead();
   // Connects if need be: whether the agent answers.
   Task<> greet();
   // Ends the connection; handles that are still out fail.

@@ -13,7 +13,7 @@ uint32_t read_u32(const char* at) {
 
 bool is_known(uint8_t type) {
   return (type >= static_cast<uint8_t>(FrameType::hello) &&
-          type <= static_cast<uint8_t>(FrameType::take_up)) ||
+          type <= static_cast<uint8_t>(FrameType::clock)) ||
          (type >= static_cast<uint8_t>(FrameType::ok) &&
           type <= static_cast<uint8_t>(FrameType::exited));
 }

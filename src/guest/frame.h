@@ -62,6 +62,10 @@ enum class FrameType : uint8_t {
   // host → who stands around the agent (native/keeper_call.h)
   keep,
   take_up,
+  // host → agent, where an engine keeps the sandbox's memory (container/checkpoints.h)
+  rest,    // lets go of everybody who is connected, and goes on alone
+  become,  // is another sandbox from now on: what an agent is told first, once more
+  clock,   // which time it has
   // agent → host
   ok = 64,
   error,

@@ -58,10 +58,14 @@ std::vector<Mounted> mounted_trees() {
   return found;
 }
 
-// Where this process is in a tree, "/" at its top: "4:memory:/a/b", "0::/a/b".
-std::string own_place(const std::string& controller) {
+std::vector<std::string> own_places() {
   const auto text = os::read_file(AT_FDCWD, "/proc/self/cgroup", 64 << 10);
-  for (const auto& line : text ? split(*text, '\n') : std::vector<std::string>()) {
+  return text ? split(*text, '\n') : std::vector<std::string>();
+}
+
+// Where this process is in a tree, "/" at its top: "4:memory:/a/b", "0::/a/b".
+std::string own_place(const std::vector<std::string>& places, const std::string& controller) {
+  for (const auto& line : places) {
     const auto parts = split(line, ':');
     if (parts.size() < 3) continue;
     const auto names = split(parts[1], ',');
@@ -165,7 +169,7 @@ bool is_delegated(const std::string& group) {
 
 // Where sandboxes go in the tree of version 2 that is mounted at `top`.
 std::string unified_base(const std::string& top) {
-  std::string own = top + own_place("");
+  std::string own = top + own_place(own_places(), "");
   // An earlier launcher has stepped down, and us with it: see open().
   if (own.ends_with(std::string("/") + kSupervisor)) own.resize(own.rfind('/'));
   // Somebody has said that it is ours; and root may use everything.
@@ -212,6 +216,7 @@ CgroupSlice CgroupSlice::probe() {
   };
 
   if (v1_mount("memory") != nullptr && v1_mount("pids") != nullptr) {
+    const auto places = own_places();
     constexpr struct {
       const char* controller;
       uint8_t role;
@@ -223,7 +228,7 @@ CgroupSlice CgroupSlice::probe() {
     for (const auto& wanted : kWanted) {
       const Mounted* mount = v1_mount(wanted.controller);
       if (mount == nullptr) continue;
-      const std::string base = mount->path + own_place(wanted.controller);
+      const std::string base = mount->path + own_place(places, wanted.controller);
       if (!is_writable(base)) continue;
       const std::string path = base + "/" + kSliceName;
       const auto same = std::ranges::find(slice.trees_, path, &CgroupTree::path);
@@ -235,7 +240,7 @@ CgroupSlice CgroupSlice::probe() {
       slice.roles_ |= wanted.role;
     }
     if (const Mounted* cpuset = v1_mount("cpuset"))
-      slice.cpuset_ = cpuset->path + own_place("cpuset");
+      slice.cpuset_ = cpuset->path + own_place(places, "cpuset");
     slice.version_ = slice.trees_.empty() ? CgroupVersion::none : CgroupVersion::v1;
     if (slice.trees_.empty()) slice.reason_ = "the cgroup directories are not writable";
     return slice;

@@ -45,6 +45,13 @@ std::optional<HostEntry> look_at(const std::string& path, std::string name) {
   return entry;
 }
 
+std::optional<HostEntry> look_at(const dirent& found) {
+  if (found.d_type == DT_REG) return HostEntry{found.d_name, HostEntryKind::file, "", found.d_ino};
+  if (found.d_type == DT_DIR)
+    return HostEntry{found.d_name, HostEntryKind::directory, "", found.d_ino};
+  return look_at(std::string("/proc/") + found.d_name, found.d_name);
+}
+
 bool is_process(const std::string& name) {
   return std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -82,7 +89,7 @@ HostView view_host() {
   while (const dirent* found = proc ? readdir(proc.get()) : nullptr) {
     const std::string name = found->d_name;
     if (name == "." || name == ".." || is_process(name)) continue;
-    if (auto entry = look_at("/proc/" + name, name)) view.proc.push_back(*entry);
+    if (auto entry = look_at(*found)) view.proc.push_back(*entry);
   }
   std::ranges::sort(view.proc, {}, &HostEntry::name);
   view.sudo_program = find_beside("atoll-sudo");

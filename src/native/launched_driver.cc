@@ -340,8 +340,8 @@ class LaunchedDriver final : public Driver {
     if (spec.root) directories.push_back(std::move(spec.root->directory));
     if (spec.workspace) directories.push_back(std::move(spec.workspace->directory));
     for (auto& mount : spec.mounts) directories.push_back(std::move(mount.directory));
-    CO_TRY(auto socket, co_await launcher_.create(std::move(request), std::move(config_file),
-                                                  std::move(directories)));
+    CO_TRY(auto socket, co_await launcher_.create(spec.tenant, std::move(request),
+                                                  std::move(config_file), std::move(directories)));
     if (snapshots_ && snapshots_->has_image(spec.snapshot)) {
       auto taken = co_await take_up(std::move(socket), spec.snapshot);
       if (!taken) co_return co_await give_up(spec.id, std::move(taken).error());

@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include <map>
+#include <optional>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "base/fair_turns.h"
 #include "base/text.h"
 #include "net/event.h"
 #include "os/file.h"
@@ -28,11 +30,13 @@ namespace atl::native {
 namespace {
 
 constexpr auto kAnswerPatience = std::chrono::seconds(60);
+// One is made and the next one waits there, so that the launcher is never idle.
+constexpr size_t kMadeAtOnce = 2;
 constexpr auto kConnectPatience = std::chrono::seconds(10);
 constexpr auto kStartPause = std::chrono::milliseconds(200);
 constexpr auto kConnectPause = std::chrono::milliseconds(2);
 constexpr int kMostSuccessors = 3;
-constexpr int kLeavePatienceMs = 3'000;
+constexpr auto kLeavePatience = std::chrono::seconds(3);
 
 Error gone() {
   return Error(Code::unavailable, "the launcher does not answer")
@@ -95,7 +99,8 @@ Result<pid_t> spawn_launcher(const std::string& program, std::vector<std::string
 }  // namespace
 
 struct LauncherClient::Impl : std::enable_shared_from_this<LauncherClient::Impl> {
-  explicit Impl(asio::any_io_executor where) : executor(std::move(where)), connected(executor) {}
+  explicit Impl(asio::any_io_executor where)
+      : executor(std::move(where)), connected(executor), turns(executor, kMadeAtOnce) {}
 
   Task<> ensure_connected();
   Result<Fd> connect_or_start();
@@ -109,6 +114,9 @@ struct LauncherClient::Impl : std::enable_shared_from_this<LauncherClient::Impl>
   void use(Fd fd);
 
   asio::any_io_executor executor;
+  // It ends everything and leaves; waiting for it means that nothing is left when we are gone.
+  void wait_for_its_end(std::chrono::milliseconds patience);
+
   bool is_embedded = false;
   bool is_silent = false;  // the embedded launcher has nobody to tell
   std::string libexec;
@@ -119,12 +127,14 @@ struct LauncherClient::Impl : std::enable_shared_from_this<LauncherClient::Impl>
   std::string socket_name = kLauncherSocket;
   bool is_served = false;  // others start it
   pid_t launcher = 0;      // embedded: our child
+  bool has_left = false;   // and nothing of its sandboxes is left
   bool has_made = false;   // or tried to
   std::chrono::steady_clock::time_point keeper_started;
 
   std::shared_ptr<asio::posix::stream_descriptor> socket;  // shared with its read loop
   bool connecting = false;
   net::Event connected;
+  FairTurns turns;  // of those who want a box
   LauncherHello greeting;
   uint32_t next_request = 1;
   uint64_t connections = 0;
@@ -136,14 +146,23 @@ LauncherClient::LauncherClient(std::shared_ptr<Impl> impl) : impl_(std::move(imp
 
 LauncherClient::~LauncherClient() {
   impl_->disconnect();
-  if (!impl_->is_embedded || impl_->launcher == 0) return;
-  // It ends everything and leaves; waiting for it means that nothing is left when we are gone.
-  if (const auto launcher = os::open_pidfd(impl_->launcher)) {
-    pollfd waited{launcher->get(), POLLIN, 0};
-    while (poll(&waited, 1, kLeavePatienceMs) < 0 && errno == EINTR) {
+  impl_->wait_for_its_end(kLeavePatience);
+}
+
+void LauncherClient::leave() {
+  if (!impl_->is_embedded) return;
+  impl_->disconnect();
+  impl_->wait_for_its_end(kAnswerPatience);
+}
+
+void LauncherClient::Impl::wait_for_its_end(std::chrono::milliseconds patience) {
+  if (!is_embedded || launcher == 0 || has_left) return;
+  if (const auto process = os::open_pidfd(launcher)) {
+    pollfd waited{process->get(), POLLIN, 0};
+    while (poll(&waited, 1, static_cast<int>(patience.count())) < 0 && errno == EINTR) {
     }
   }
-  waitpid(impl_->launcher, nullptr, WNOHANG);
+  has_left = waitpid(launcher, nullptr, WNOHANG) == launcher;
 }
 
 Result<std::unique_ptr<LauncherClient>> LauncherClient::kept(asio::any_io_executor executor,
@@ -406,8 +425,15 @@ Task<LauncherHello> LauncherClient::hello() {
   co_return impl->greeting;
 }
 
-Task<Fd> LauncherClient::create(LaunchRequest request, Fd config, std::vector<Fd> directories) {
+Task<Fd> LauncherClient::create(std::string tenant, LaunchRequest request, Fd config,
+                                std::vector<Fd> directories) {
   const auto impl = impl_;
+  std::optional<FairTurns::Turn> turn;
+  if (request.box) {
+    auto taken = co_await impl->turns.take(std::move(tenant), kAnswerPatience);
+    if (!taken) co_return std::move(taken).error().with("waiting for the launcher");
+    turn.emplace(*std::move(taken));
+  }
   CO_TRY_OK(co_await impl->ensure_connected());
   if (impl->greeting.version != kLauncherVersion) {
     co_return Error(Code::unavailable, "the launcher that runs is of another version: " +
@@ -465,7 +491,8 @@ Task<> LauncherClient::resize(ResizeRequest request) {
 Task<> LauncherClient::destroy(std::string id) {
   const auto impl = impl_;
   std::vector<Fd> none;
-  CO_TRY_OK(co_await impl->request(Operation::destroy, encode_id(id), std::move(none)));
+  auto answer = co_await impl->request(Operation::destroy, encode_id(id), std::move(none));
+  if (!answer && !impl->has_left) co_return std::move(answer).error();
   co_return Result<>();
 }
 

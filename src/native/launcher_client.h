@@ -53,8 +53,10 @@ class LauncherClient final {
 
   // Makes sure that a launcher answers.
   Task<LauncherHello> hello();
-  // Gives the connection to the new sandbox's agent.
-  Task<Fd> create(LaunchRequest request, Fd config, std::vector<Fd> directories);
+  // Gives the connection to the new sandbox's agent. The launcher makes one box after the other, so
+  // tenants take turns before it is asked.
+  Task<Fd> create(std::string tenant, LaunchRequest request, Fd config,
+                  std::vector<Fd> directories);
   Task<Fd> connect(std::string id);
   Task<> renew(RenewRequest request);
   Task<> pause(std::string id);
@@ -64,6 +66,10 @@ class LauncherClient final {
   Task<> destroy(std::string id);
   Task<std::vector<LaunchedRow>> list();
   Task<> end_all();
+
+  // An embedded launcher ends with everything that it made, and this waits for it; destroy() of a
+  // sandbox that ends so has succeeded. One goodbye instead of one for each sandbox and one for it.
+  void leave();
 
   using OnEnded = std::function<void(const EndedEvent& event)>;
   // For one driver's sandboxes; drivers register at their birth and outlive every call here.

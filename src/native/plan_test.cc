@@ -61,12 +61,17 @@ TEST(Plan, HasEveryNamespace) {
 TEST(Plan, ShowsTheHostsSystemReadOnly) {
   const Plan plan = must_plan({});
 
-  for (const char* target : {"root/usr", "root/lib64", "root/etc/alternatives"}) {
+  for (const char* target : {"root/usr", "root/lib64", "etc"}) {
     const Step* step = find(plan, StepKind::bind, target);
     ASSERT_NE(step, nullptr) << target;
     EXPECT_EQ(step->attributes, uint64_t{MOUNT_ATTR_RDONLY} | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
         << target;
   }
+  // From there, and so with what that is mounted with.
+  const Step* part = find(plan, StepKind::bind, "root/etc/alternatives");
+  ASSERT_NE(part, nullptr);
+  EXPECT_EQ(part->source, "etc/alternatives");
+  EXPECT_LT(find(plan, StepKind::bind, "etc"), part);
   ASSERT_NE(find(plan, StepKind::link, "root/bin"), nullptr);
   EXPECT_EQ(find(plan, StepKind::link, "root/bin")->text, "usr/bin");
 }

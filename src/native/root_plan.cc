@@ -198,7 +198,10 @@ class RootPlanner final {
     if (!request_.has_workspace) bind("store/workspace", "root/workspace", kAsMounted);
   }
 
+  // From one copy that is mounted as all of them are to be.
   void etc() {
+    directory("etc");
+    bind("/etc", "etc", kReadOnly, true);
     directory("root/etc");
     for (const auto& entry : host_.etc) {
       const std::string target = "root/etc/" + entry.name;
@@ -209,10 +212,10 @@ class RootPlanner final {
         link(target, entry.target);
       } else if (entry.kind == HostEntryKind::directory) {
         directory(target);
-        bind("/etc/" + entry.name, target, kReadOnly, true).inode = entry.inode;
+        bind("etc/" + entry.name, target, kAsMounted, true).inode = entry.inode;
       } else {
         file(target, "");
-        bind("/etc/" + entry.name, target, kReadOnly).inode = entry.inode;
+        bind("etc/" + entry.name, target, kAsMounted).inode = entry.inode;
       }
     }
     file("root/etc/passwd",

@@ -75,7 +75,7 @@ Result<std::string> read_file(int directory, const std::string& path, size_t lim
 
 Result<std::string> read_open_file(int fd, size_t limit) {
   std::string bytes;
-  char buffer[4096];
+  char buffer[16384];  // more than most have, and than a file of the kernel's gives at once
   for (;;) {
     const ssize_t got = read(fd, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;

@@ -145,6 +145,8 @@ class Cases:
         images = json.loads(self.engine.ask("GET", "/v1.41/images/json")[1])
         names = [name for image in images for name in image["RepoTags"] or () if "atoll-template:" in name]
         self.assertEqual(len(names), 1, names)
+        held = json.loads(self.engine.ask("GET", f"/v1.41/images/{names[0]}/json")[1])
+        self.assertEqual(held["Config"]["Labels"], {"atoll.driver": self.name})
 
 
 class Docker(Cases, unittest.TestCase):

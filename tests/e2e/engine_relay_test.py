@@ -1,5 +1,6 @@
 """Containers whose agent cannot call: behind gVisor's kernel, and on an engine that is reached over TCP and TLS. Real engines."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -7,21 +8,25 @@ import subprocess
 import tempfile
 import unittest
 
-from engines import Engine, lacking
+from engine_proxy import EngineProxy
+from engines import Engine, add_python, lacking
 from live import ATOLL, Daemon, wait_until
 from terminal import Terminal
 
 LIBEXEC = {"ATOLL_LIBEXEC": os.environ["ATOLL_LIBEXEC"]} if "ATOLL_LIBEXEC" in os.environ else {}
 
 
+ECHO = "import socket; s = socket.create_server(('127.0.0.1', 3000))\nwhile True:\n c, _ = s.accept()\n c.sendall(c.recv(99).upper())\n c.close()"
+
+
 class Cases:
-    """What holds for both; `flags` and `wish` ask for such a sandbox."""
+    """What holds for all; `flags` and `wish` ask for such a sandbox."""
 
     engine_is = {}
 
     @classmethod
     def setUpClass(cls):
-        cls.engine = Engine("docker", **cls.engine_is).start()
+        cls.engine = Engine("docker", more=add_python, **cls.engine_is).start()
 
     @classmethod
     def tearDownClass(cls):
@@ -88,6 +93,23 @@ class Cases:
             terminal.type("exit 5\n")
             self.assertEqual(terminal.wait(), 5)
         self.no_containers()
+
+    def test_a_port(self):
+        daemon = self.daemon()
+        box = daemon.create(**self.wish)
+        daemon.start_process(box, "python3", "-c", ECHO)
+
+        def answered():
+            with contextlib.closing(daemon.connection(timeout=30)) as connection:
+                connection.request("GET", f"/v1/sandboxes/{box}/ports/3000", headers={"Upgrade": "tcp", "Connection": "Upgrade"})
+                wire = connection.sock
+                if connection.getresponse().status != 101:
+                    return None
+                wire.sendall(b"hello")
+                return wire.recv(99)
+
+        self.assertEqual(wait_until(answered, "the port answers", 60), b"HELLO")
+        self.remove(daemon, box)
 
     def test_files(self):
         daemon = self.daemon()
@@ -221,6 +243,63 @@ class Runsc(Cases, unittest.TestCase):
         self.assertIn("the number of processes behind gVisor's kernel has no limit", done.stderr)
 
 
+    def test_a_sandbox_that_was_out_of_memory_says_so(self):
+        """The second kernel is one process, which the host's kernel ends."""
+        daemon = self.daemon()
+        box = daemon.create(resources={"memory_mb": 16, "disk_mb": 2048}, **self.wish)
+        daemon.call("POST", f"/v1/sandboxes/{box}/exec", {"argv": ["dd", "if=/dev/zero", "of=/tmp/x", "bs=1M", "count=1000"]}, timeout=120)
+        failure = lambda: daemon.call("GET", f"/v1/sandboxes/{box}").json.get("failure")
+        self.assertEqual(wait_until(failure, "its end is known", 30), "it was out of memory, and its first process was killed")
+        self.no_containers()
+
+    def test_a_resize_leaves_room_for_the_second_kernel(self):
+        """Debian's runsc changes no limits, and the engine asks it: the request is seen on its way."""
+        proxy = EngineProxy(self.engine).__enter__()
+        self.addCleanup(proxy.__exit__)
+        daemon = Daemon()
+        daemon.start(env=self.environment(**proxy.environment))
+        self.addCleanup(daemon.end)
+        box = daemon.create(**self.wish)
+        seen = []
+
+        def look(exchange):
+            seen.append(json.loads(exchange.request.split(b"\r\n\r\n", 1)[1]))
+            exchange.send()
+            exchange.receive()
+            exchange.pass_on()
+
+        proxy.on("POST", "/update", look)
+        changed = daemon.call("PATCH", f"/v1/sandboxes/{box}", {"resources": {"memory_mb": 64, "cpu": 512}})
+        self.assertEqual(seen, [{"Memory": 320 << 20, "MemorySwap": 320 << 20, "NanoCpus": os.sysconf("SC_NPROCESSORS_ONLN") * 10**9}])
+        if changed.status != 200:
+            self.assertEqual(changed.status, 409, changed)
+            self.assertIn("this gVisor does not change the limits of what runs", changed.json["detail"])
+        refused = daemon.call("PATCH", f"/v1/sandboxes/{box}", {"resources": {"pids": 10}})
+        self.assertEqual(refused.status, 409, refused)
+        self.assertIn("the number of processes behind gVisor's kernel has no limit", refused.json["detail"])
+        self.assertEqual(self.inspect(box)["HostConfig"]["PidsLimit"], 8192)
+        self.assertEqual(daemon.exec(box, "printf", "fine")["stdout"], "fine")
+        self.remove(daemon, box)
+
+
+class OwnRunsc(Cases, unittest.TestCase):
+    """gVisor as the engine's own runtime, which nobody has named."""
+
+    engine_is = {"runsc": True, "own_runtime": "runsc"}
+    flags = []
+    wish = {"driver": "docker"}
+
+    def test_it_is_behind_the_second_kernel_and_others_are_what_they_are(self):
+        daemon = self.daemon()
+        box = daemon.create(**self.wish)
+        self.assertIn("4.4.0", daemon.exec(box, "uname", "-r")["stdout"])
+        self.assertEqual(self.inspect(box)["HostConfig"]["PidsLimit"], 8192)
+        self.remove(daemon, box)
+        told = [one for one in daemon.call("GET", "/v1/drivers").json["drivers"] if one["name"] == "docker"][0]["capabilities"]
+        levels = {one["name"]: one["isolation"] for one in told["runtimes"]}
+        self.assertEqual(levels, {"runc": "container", "runsc": "sentry", "kata": "container"})
+
+
 class Elsewhere(Cases, unittest.TestCase):
     """An engine over TCP, with certificates of both sides."""
 
@@ -259,6 +338,28 @@ class Elsewhere(Cases, unittest.TestCase):
         self.assertEqual(second.call("GET", f"/v1/sandboxes/{box}").status, 404)
         self.assertEqual(first.exec(box, "printf", "fine")["stdout"], "fine")
         self.remove(first, box)
+
+    def test_what_is_left_of_a_container_that_somebody_has_removed_is_swept(self):
+        daemon = self.daemon()
+        box = daemon.create(**self.wish)
+        held = self.inspect(box)["Mounts"][0]["Name"]
+        labels = json.loads(self.engine.ask("GET", f"/v1.41/volumes/{held}")[1])["Labels"]
+        self.assertEqual((labels["atoll.driver"], labels["atoll.sandbox"]), ("docker", box))
+        self.remove(daemon, box)
+        daemon.kill()
+        orphan = {**labels, "atoll.sandbox": "sbx" + os.urandom(10).hex()}
+        for name, marks in (("orphan", orphan), ("foreign", {}), ("others", {**orphan, "atoll.instance": "elsewhere"})):
+            status, text = self.engine.ask("POST", "/v1.41/volumes/create", json.dumps({"Name": name, "Labels": marks}),
+                                           {"Content-Type": "application/json"})
+            self.assertEqual(status, 201, text)
+        daemon.start(env=self.environment())
+        names = lambda: sorted(one["Name"] for one in self.engine.volumes())
+        try:
+            wait_until(lambda: "orphan" not in names(), "the orphan goes")
+            self.assertEqual(names(), ["foreign", "others"])
+        finally:
+            for name in names():
+                self.engine.ask("DELETE", f"/v1.41/volumes/{name}")
 
     def test_it_must_stay_on_this_host_if_that_is_asked(self):
         refused = self.daemon().call("POST", "/v1/sandboxes", {"placement": "host", **self.wish})

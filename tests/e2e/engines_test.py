@@ -12,7 +12,8 @@ import unittest
 import urllib.parse
 
 from engine_proxy import EngineProxy
-from engines import Engine, image_tar, lacking
+import port_test
+from engines import Engine, add_python, image_tar, lacking
 from live import ATOLL, Daemon, wait_until
 
 LIBEXEC = {"ATOLL_LIBEXEC": os.environ["ATOLL_LIBEXEC"]} if "ATOLL_LIBEXEC" in os.environ else {}
@@ -158,11 +159,37 @@ class Cases:
         done = self.atoll("run", "--driver", self.name, "--json", "--", "sh", "-c", "kill -9 $$")
         self.assertEqual(json.loads(done.stdout)["reason"], "signaled")
 
+    def failure(self, daemon, box, seconds=20):
+        def told():
+            answer = daemon.call("GET", f"/v1/sandboxes/{box}").json
+            return answer.get("failure") if answer.get("state") == "failed" else None
+        return wait_until(told, "its end is known", seconds)
+
+    def test_what_was_installed_is_in_a_snapshot(self):
+        daemon = self.daemon()
+        box = daemon.create(driver=self.name, persistence="persistent")
+        daemon.exec(box, "sh", "-c", "mkdir -p ~/.local/bin; printf '#!/bin/sh\necho installed' > ~/.local/bin/tool; chmod +x ~/.local/bin/tool")
+        snapshot = daemon.call("POST", f"/v1/sandboxes/{box}/snapshots", {"kind": "disk"}, timeout=120).json["id"]
+        daemon.call("DELETE", f"/v1/sandboxes/{box}")
+        again = daemon.create(driver=self.name, snapshot=snapshot)
+        self.assertEqual(daemon.exec(again, "sh", "-c", "~/.local/bin/tool")["stdout"], "installed\n")
+        daemon.call("DELETE", f"/v1/sandboxes/{again}")
+        self.assertEqual(daemon.call("DELETE", f"/v1/snapshots/{snapshot}").status, 204)
+        self.no_containers()
+
+    def test_the_disk_of_a_persistent_sandbox_is_declared_as_it_is(self):
+        daemon = self.daemon()
+        told = [one for one in daemon.call("GET", "/v1/drivers").json["drivers"] if one["name"] == self.name][0]["capabilities"]
+        self.assertEqual((told["limits"]["disk"], told["limits"]["root_disk"]), ("enforced", "none"))
+        self.assertIn("the disk of a persistent sandbox is not limited", " ".join(told["not_protected"]))
+        # Podman's file systems in memory take no such option.
+        self.assertEqual("number of files in a sandbox has no limit" in " ".join(told["not_protected"]), self.name == "podman")
+
     def test_the_death_of_its_container_ends_a_sandbox_at_once(self):
         daemon = self.daemon()
         box = daemon.create(driver=self.name)
         self.assertEqual(self.engine.ask("POST", f"/v1.41/containers/atoll-{box}/kill")[0], 204)
-        wait_until(lambda: daemon.call("GET", f"/v1/sandboxes/{box}").json.get("state") in ("failed", "stopped", None), "its end is known", 5)
+        self.assertEqual(self.failure(daemon, box, 5), "its first process died")
         self.no_containers()
 
     # Directories of the host.
@@ -203,8 +230,20 @@ class Cases:
             self.assertIn("docker offers container, sentry was asked", done.stderr)
             done = self.atoll("run", "--driver", self.name, "--runtime", "kata", "--", "printf", "fine\\n")
             self.assertEqual(done.stdout, "fine\n", done.stderr)
-        else:
-            self.assertIn("podman has no runtime kata", done.stderr)
+            return
+        # Its service lists what it could have, and gives its own whatever it is asked for.
+        self.assertIn("podman has no runtime kata, but runc", done.stderr)
+        done = self.atoll("run", "--driver", self.name, "--runtime", "crun", "--", "true")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("podman has no runtime crun, but runc", done.stderr)
+        daemon = self.daemon()
+        box = daemon.create(driver=self.name, runtime="runc")
+        told = json.loads(self.engine.ask("GET", f"/v4.0.0/libpod/containers/atoll-{box}/json")[1])
+        self.assertEqual(told["OCIRuntime"], "runc")
+        refused = daemon.call("POST", "/v1/sandboxes", {"driver": self.name, "runtime": "runsc"})
+        self.assertIn("podman has no runtime runsc, but runc", refused.json["detail"])
+        daemon.call("DELETE", f"/v1/sandboxes/{box}")
+        self.no_containers()
 
     # What may go wrong.
 
@@ -358,6 +397,23 @@ class Cases:
 class Docker(Cases, unittest.TestCase):
     name, variable = "docker", "DOCKER_HOST"
 
+    def test_a_restart_of_the_engine_is_told(self):
+        daemon = self.daemon()
+        box = daemon.create(driver=self.name)
+        self.engine.kill()
+        self.engine.start()
+        self.assertEqual(self.failure(daemon, box, 60), "docker's engine was restarted or died, and it with that")
+        self.no_containers()
+
+    def test_an_engine_that_stops_in_order_is_told(self):
+        daemon = self.daemon()
+        box = daemon.create(driver=self.name)
+        self.engine.process.terminate()
+        self.engine.process.wait(60)
+        self.engine.start()
+        self.assertEqual(self.failure(daemon, box, 60), "docker's engine was restarted or died, and it with that")
+        self.no_containers()
+
     def test_doctor_attacks_it_and_nothing_is_reached(self):
         done = self.atoll("doctor", "--attack", "--driver", self.name, "--json")
         card = json.loads(done.stdout)
@@ -368,6 +424,34 @@ class Docker(Cases, unittest.TestCase):
 
 class Podman(Cases, unittest.TestCase):
     name, variable = "podman", "CONTAINER_HOST"
+
+
+class EnginePorts:
+    wish = {"resources": {"pids": 400}}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.engine = Engine(cls.driver, more=add_python).start()
+
+    @classmethod
+    def tearDownClass(cls):
+        left = cls.engine.stop()
+        assert not left, f"{cls.driver} has left: {left}"
+
+    def start_daemon(self):
+        daemon = Daemon()
+        daemon.start(env={**LIBEXEC, **self.engine.environment})
+        self.addCleanup(daemon.end)
+        self.addCleanup(lambda: daemon.call("DELETE", f"/v1/sandboxes/{self.box}"))
+        return daemon
+
+
+class DockerPorts(EnginePorts, port_test.Ports):
+    driver = "docker"
+
+
+class PodmanPorts(EnginePorts, port_test.Ports):
+    driver = "podman"
 
 
 class Quotas(unittest.TestCase):
@@ -383,6 +467,14 @@ class Quotas(unittest.TestCase):
                                   timeout=120, env={**os.environ, **LIBEXEC, "ATOLL_STATE": "/nonexistent/atoll", **engine.environment})
             self.assertIn("quota exceeded", done.stderr + done.stdout)
             self.assertLessEqual(int(done.stdout.split()[-1]), 24 << 20)
+            daemon = Daemon()
+            daemon.start(env={**LIBEXEC, **engine.environment})
+            try:
+                told = [one for one in daemon.call("GET", "/v1/drivers").json["drivers"] if one["name"] == "docker"][0]["capabilities"]
+            finally:
+                daemon.end()
+            self.assertEqual(told["limits"]["root_disk"], "enforced")
+            self.assertNotIn("the disk of a persistent sandbox", " ".join(told["not_protected"]))
         finally:
             left = engine.stop()
         self.assertEqual(left, [])

@@ -28,12 +28,16 @@ threading.Thread(target=serve, args=(socket.AF_INET6, '::1', 3001)).start()
 
 
 class Ports(unittest.TestCase):
-    driver = "native"
+    driver, wish = "native", {}
+
+    def start_daemon(self):
+        daemon = Daemon().start()
+        self.addCleanup(daemon.end)
+        return daemon
 
     def setUp(self):
-        self.daemon = Daemon().start()
-        self.addCleanup(self.daemon.end)
-        self.box = self.daemon.create(driver=self.driver)
+        self.daemon = self.start_daemon()
+        self.box = self.daemon.create(driver=self.driver, **self.wish)
         self.daemon.start_process(self.box, "python3", "-c", ECHO)
         for port in "3000", "3001":
             wait_until(lambda p=port: self.dial(p) == 101, f"port {port} answers")
@@ -141,7 +145,7 @@ class Ports(unittest.TestCase):
             except BlockingIOError:
                 pass
             self.assertEqual(self.talk(fine, b"hello "), b"hello the end")
-            self.assertEqual(self.daemon.exec(self.box, "echo", "on")["stdout"], "on\n")
+            self.assertEqual(self.daemon.exec(self.box, "printf", "on\\n")["stdout"], "on\n")
 
     def listening(self):
         table = self.daemon.exec(self.box, "cat", "/proc/net/tcp")["stdout"]

@@ -8,7 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
-from live import ATOLL, NOTHING, Daemon, census
+from engines import Engine, lacking
+from live import ATOLL, NOTHING, Daemon, census, wait_until
 
 RUNTIME = tempfile.mkdtemp(prefix="atoll-e2e-")  # where embedded runs live
 STRONGEST = "native" if os.geteuid() == 0 else "rootless"
@@ -132,6 +133,56 @@ class WithDaemon(World):
         self.atoll("run", "--", "true")
         text = self.daemon.call("GET", "/metrics").body.decode()
         self.assertIn(f'atoll_driver_healthy{{driver="{STRONGEST}"}} 1', text)
+
+
+@unittest.skipIf(lacking("docker") and os.environ.get("ATOLL_MUST_RUN") != "1", "there is no docker here")
+class Failover(World):
+    """An engine that dies and comes back under a daemon that works with it: those who may go elsewhere do, and nobody goes lower."""
+
+    def setUp(self):
+        super().setUp()
+        self.engine = Engine("docker").start()
+        self.addCleanup(lambda: self.assertEqual(self.engine.stop(), []))
+        libexec = {name: os.environ[name] for name in ("ATOLL_LIBEXEC",) if name in os.environ}
+        self.daemon = Daemon(arguments=["--parked", "0"]).start(env={**libexec, **self.engine.environment})
+        self.addCleanup(self.daemon.end)
+        self.state = self.daemon.state
+
+    def run_by(self, *words, code=0):
+        return self.told("run", "--run-mode", "docker", *words, "--", "sh", "-c", "echo here", code=code)
+
+    def test_a_run_mode_goes_on_with_its_next_driver_and_comes_back(self):
+        self.assertEqual(self.run_by()["driver"], "docker")
+        session = self.session("a")
+        self.assertEqual(self.view(session["sandbox"])["driver"], "docker")
+        self.assertEqual(self.daemon.call("DELETE", f"/v1/sessions/{session['id']}").status, 204)
+
+        self.engine.kill()
+
+        done = self.run_by()
+        self.assertEqual((done["driver"], done["stdout"]), ("native", "here\n"))
+        refused = self.daemon.call("POST", "/v1/runs", {"exec": {"argv": ["true"]}, "sandbox": {"run_mode": "docker", "min_isolation": "sentry"}})
+        self.assertGreaterEqual(refused.status, 400, refused)
+        self.assertEqual(refused.json["stage"], "route")
+        self.assertIn("sentry", json.dumps(refused.json))
+        named = self.daemon.call("POST", "/v1/runs", {"exec": {"argv": ["true"]}, "sandbox": {"driver": "docker"}})
+        self.assertEqual(named.status, 503, named)  # whoever names one gets no other
+        session = self.session("b")
+        self.assertEqual(self.view(session["sandbox"])["driver"], "native")
+        self.assertEqual(self.daemon.call("DELETE", f"/v1/sessions/{session['id']}").status, 204)
+
+        self.engine.start()
+
+        wait_until(lambda: self.run_by()["driver"] == "docker", "the engine is asked again", 90)
+
+    def session(self, key):
+        answer = self.daemon.call("POST", "/v1/sessions", {"scope": "workspace", "key": key, "on_last": "kill", "sandbox": {"run_mode": "docker"}})
+        self.assertEqual(answer.status, 201, answer)
+        self.daemon.made.add(answer.json["sandbox"])
+        return answer.json
+
+    def view(self, box):
+        return self.daemon.call("GET", f"/v1/sandboxes/{box}").json
 
 
 class Priced(World):

@@ -162,11 +162,15 @@ class Cases:
 
 
 class EngineCases(Cases):
+    has_criu = False
+
     @classmethod
     def setUpClass(cls):
         if missing := lacking(cls.name):
             must_run(cls.name, f"there is no {cls.name} here, for lack of {missing}")
-        cls.engine = Engine(cls.name).start()
+        if cls.has_criu and (missing := lacking("criu")):
+            must_run(cls.name, f"there is no {missing}")
+        cls.engine = Engine(cls.name, has_criu=cls.has_criu).start()
         cls.environment = cls.engine.environment
 
     @classmethod
@@ -187,14 +191,6 @@ class EngineCases(Cases):
         self.daemon.process.send_signal(signal.SIGINT)
         self.daemon.process.wait(60)
         self.assertEqual((self.images(), self.engine.containers()), ([], []))
-
-    def test_memory_is_refused(self):
-        box = self.create(driver=self.name)
-        for path in ("snapshots", "fork"):
-            told = self.ask("POST", f"/v1/sandboxes/{box}/{path}", {"kind": "memory"}, 409).json
-            self.assertEqual(told["code"], "unsupported")
-        self.remove(box)
-        self.nothing_is_kept()
 
     def test_an_image_that_is_not_ours_stays_and_a_lost_one_is_told(self):
         self.engine.ask("POST", f"/v1.41/images/{self.engine.image}/tag?repo=localhost/atoll-snapshot&tag=snp{'0' * 20}")
@@ -261,25 +257,33 @@ class EngineCases(Cases):
         self.nothing_is_kept()
 
 
-class Docker(EngineCases, unittest.TestCase):
+class NoMemory:
+    """What those show that keep none."""
+
+    def test_memory_is_refused(self):
+        box = self.create(driver=self.name)
+        for path in ("snapshots", "fork"):
+            told = self.ask("POST", f"/v1/sandboxes/{box}/{path}", {"kind": "memory"}, 409).json
+            self.assertEqual(told["code"], "unsupported")
+            self.assertIn("it takes CRIU 4 or newer" if self.name == "podman" else "docker cannot", told["detail"])
+        self.remove(box)
+        self.nothing_is_kept()
+
+
+class Docker(NoMemory, EngineCases, unittest.TestCase):
     name = "docker"
 
 
-class Podman(EngineCases, unittest.TestCase):
+class Podman(NoMemory, EngineCases, unittest.TestCase):
     name = "podman"
 
 
-class Gvisor(Cases, unittest.TestCase):
-    name = "gvisor"
-
-    @classmethod
-    def setUpClass(cls):
-        if os.geteuid() != 0 or not shutil.which("runsc"):
-            must_run("gvisor", "it needs root and runsc")
+class MemoryCases:
+    """What holds for each that keeps memory; `counter` counts in memory, `large` has much of it, `written` is the file that it comes to."""
 
     def begin_to_count(self, box, least=50):
         """A process that has its number nowhere but in memory; the process's number."""
-        process = self.daemon.start_process(box, "python3", "-c", COUNTER)
+        process = self.daemon.start_process(box, *self.counter)
         wait_until(lambda: self.count(box) >= least, "it counts")
         return process["process"]
 
@@ -344,6 +348,53 @@ class Gvisor(Cases, unittest.TestCase):
         self.restart()
         self.nothing_is_kept()
 
+    def test_a_full_disk_is_found_before_anything_is_written(self):
+        box = self.create(driver=self.name)
+        self.begin_to_count(box)
+        small = f"{self.daemon.state}/engines/{self.name}-snapshots"
+        os.makedirs(small, exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "small", small], check=True)
+        self.addCleanup(subprocess.run, ["umount", small])
+        told = self.keep_memory(box, 507)
+        self.assertEqual(told["code"], "out_of_space")
+        self.goes_on(box, self.count(box))
+        self.assertEqual(self.kept_files(), [])
+        self.remove(box)
+
+    def test_a_daemon_that_dies_meanwhile_leaves_the_sandbox_and_nothing_else(self):
+        box = self.create(driver=self.name)
+        self.begin_to_count(box)
+        self.daemon.start_process(box, *self.large)
+        wait_until(lambda: self.sh(box, "ls large 2>/dev/null"), "much memory is used", 120)
+        before = self.count(box)
+        asking = threading.Thread(target=lambda: self.ignoring_errors("POST", f"/v1/sandboxes/{box}/snapshots", {"kind": "memory"}))
+        asking.start()
+        wait_until(lambda: glob.glob(f"{self.daemon.state}/engines/*/snp*.part/image/{self.written}"), "it is being written", 120)
+        self.restart()
+        asking.join()
+        wait_until(lambda: self.ask("POST", f"/v1/sandboxes/{box}/exec", {"argv": ["true"]}).status == 200, "it is reached again", 120)
+        self.goes_on(box, before)
+        self.remove(box)
+        self.nothing_is_kept()
+
+    def ignoring_errors(self, *call):
+        try:
+            self.daemon.call(*call)
+        except OSError:
+            pass
+
+
+class Gvisor(MemoryCases, Cases, unittest.TestCase):
+    name = "gvisor"
+    counter = ("python3", "-c", COUNTER)
+    large = ("python3", "-c", "import os; x = os.urandom(200 << 20); open('large', 'w'); import time; time.sleep(1000)")
+    written = "checkpoint.img"
+
+    @classmethod
+    def setUpClass(cls):
+        if os.geteuid() != 0 or not shutil.which("runsc"):
+            must_run("gvisor", "it needs root and runsc")
+
     def test_what_cannot_be_kept_is_said_and_hurts_nobody(self):
         box = self.create(driver=self.name)
         self.begin_to_count(box)
@@ -364,39 +415,80 @@ class Gvisor(Cases, unittest.TestCase):
         self.remove(box, native)
         self.nothing_is_kept()
 
-    def test_a_full_disk_is_found_before_anything_is_written(self):
-        box = self.create(driver=self.name)
-        self.begin_to_count(box)
-        small = f"{self.daemon.state}/engines"
-        os.makedirs(small, exist_ok=True)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "small", small], check=True)
-        self.addCleanup(subprocess.run, ["umount", small])
-        told = self.keep_memory(box, 507)
-        self.assertEqual(told["code"], "out_of_space")
-        self.goes_on(box, self.count(box))
-        self.assertEqual(self.kept_files(), [])
-        self.remove(box)
+class PodmanMemory(MemoryCases, EngineCases, unittest.TestCase):
+    """With CRIU 4, which Debian 12 does not have."""
 
-    def test_a_daemon_that_dies_meanwhile_leaves_the_sandbox_and_nothing_else(self):
+    name, has_criu = "podman", True
+    # The number goes through a pipe each time, so that pipes are among what goes on.
+    counter = ("bash", "-c", "coproc cat; n=0; while :; do echo $((n + 1)) >&${COPROC[1]}; read -r n <&${COPROC[0]};"
+               " echo $n > now; mv now count; sleep 0.02; done")
+    # Which the second holds until the first has ended.
+    large = ("sh", "-c", "(head -c 200000000 /dev/zero; touch large; sleep 1000) | tail -c 200000000")
+    written = "memory.tar"
+
+    def test_what_cannot_be_kept_is_said_and_hurts_nobody(self):
         box = self.create(driver=self.name)
         self.begin_to_count(box)
-        self.daemon.start_process(box, "python3", "-c", "import os; x = os.urandom(200 << 20); open('large', 'w'); import time; time.sleep(1000)")
-        wait_until(lambda: self.sh(box, "ls large 2>/dev/null"), "much memory is used")
-        before = self.count(box)
-        asking = threading.Thread(target=lambda: self.ignoring_errors("POST", f"/v1/sandboxes/{box}/snapshots", {"kind": "memory"}))
-        asking.start()
-        wait_until(lambda: glob.glob(f"{self.daemon.state}/engines/*/snp*.part/image/checkpoint.img"), "it is being written")
-        self.restart()
-        asking.join()
-        self.goes_on(box, before)
+        self.daemon.start_process(box, "sh", "-c", "exec 9>/tmp/gone; rm /tmp/gone; head -c 3000000 /dev/zero >&9; touch removed; sleep 1000")
+        wait_until(lambda: self.sh(box, "ls removed 2>/dev/null"), "the file is removed")
+        told = self.keep_memory(box, 409)
+        self.assertEqual(told["code"], "conflict")
+        self.assertIn("podman could not keep its memory: CRIU says: ", told["detail"])
+        self.assertIn("ghost", told["detail"])
+        self.goes_on(box, self.count(box))
+        self.ask("POST", f"/v1/sandboxes/{box}/pause", {}, 200)
+        self.assertEqual(self.keep_memory(box, 409)["code"], "conflict")
+        self.ask("POST", f"/v1/sandboxes/{box}/resume", {}, 200)
+        self.goes_on(box, self.count(box))
         self.remove(box)
         self.nothing_is_kept()
 
-    def ignoring_errors(self, *call):
-        try:
-            self.daemon.call(*call)
-        except OSError:
-            pass
+    def test_a_root_that_was_written_to_goes_along(self):
+        box = self.create(driver=self.name, persistence="persistent")
+        self.begin_to_count(box)
+        self.sh(box, "echo mine > ~/file")
+        child = self.ask("POST", f"/v1/sandboxes/{box}/fork", {"kind": "memory"}, 201).json["sandboxes"][0]["id"]
+        self.sh(box, "echo changed > ~/file")
+        self.goes_on(child, self.count(child))
+        self.assertEqual(self.sh(child, "cat ~/file; echo more > ~/more; cat ~/more"), "mine\nmore\n")
+        self.remove(box, child)
+        self.nothing_is_kept()
+
+    def test_what_goes_on_is_as_strong_and_as_much_by_itself_as_what_was_kept(self):
+        # What hides a file of /proc is the null device of the container there, and of the host here.
+        look = ("grep -E '^(Cap|NoNewPrivs|Seccomp|Uid|Groups)' /proc/self/status; ulimit -a; cut -d' ' -f2-4 /proc/mounts | sed -E 's/lowerdir=.*//; s#^(/proc/[a-z._-]+) (dev)?tmpfs rw.*#\\1 hidden#' | sort; stat -c '%n %F %t:%T' /proc/k* /proc/i*[a-z]; tail -n +3 /proc/net/dev;"
+                " for p in / /etc /opt/atoll /opt/atoll/door /proc /sys; do touch $p/x 2>/dev/null && echo wrote $p; done; ls -A /opt/atoll/door")
+        limits = {"memory_mb": 64, "pids": 40, "cpu": 0.5}
+        box = self.create(driver=self.name, resources=limits)
+        self.sh(box, "echo of the first > /dev/shm/kept; echo kept > /tmp/kept")
+        self.begin_to_count(box)
+        self.keep_memory(box, name="strong")
+        again = self.create(snapshot="strong", resources={**limits, "pids": 30})
+        self.maxDiff = None
+        self.assertIn("/proc/kallsyms character special file 1:3\n", self.sh(again, look))
+        self.assertEqual(self.sh(again, look), self.sh(box, look))
+        self.assertEqual(self.sh(again, "cat /dev/shm/kept /tmp/kept; echo of the second > /dev/shm/kept"), "of the first\nkept\n")
+        self.assertEqual(self.sh(box, "cat /dev/shm/kept"), "of the first\n")
+        first, second = (json.loads(self.engine.ask("GET", f"/v1.41/containers/atoll-{one}/json")[1]) for one in (box, again))
+        self.assertEqual([second["HostConfig"][name] for name in ("Memory", "MemorySwap", "PidsLimit")], [64 << 20, 64 << 20, 30])
+        with open(f"/proc/{second['State']['Pid']}/cgroup", encoding="ascii") as file:
+            group = next(line.rsplit(":", 1)[1] for line in file if "libpod" in line).strip()
+        if os.path.isdir("/sys/fs/cgroup/memory"):
+            for kind, name, value in (("memory", "memory.limit_in_bytes", 64 << 20), ("pids", "pids.max", 30), ("cpu", "cpu.cfs_quota_us", 50_000)):
+                with open(f"/sys/fs/cgroup/{kind}{group}/{name}", encoding="ascii") as file:
+                    self.assertEqual(int(file.read()), value)
+        self.assertEqual({k: v for k, v in second["Config"]["Labels"].items() if k != "atoll.own-clock"},
+                         {**first["Config"]["Labels"], "atoll.sandbox": again})
+        # It does not need the first one, and ends when its own time is up, whatever its clock shows.
+        self.remove(box)
+        self.goes_on(again, self.count(again))
+        self.restart()
+        self.ask("POST", f"/v1/sandboxes/{again}/renew", {"ttl_s": 3}, 200)
+        self.daemon.kill()
+        wait_until(lambda: not self.engine.containers(), "it has ended by itself", 60)
+        self.daemon.start(env={**LIBEXEC, **self.environment})
+        self.ask("DELETE", "/v1/snapshots/strong", status=204)
+        self.nothing_is_kept()
 
 
 if __name__ == "__main__":

@@ -20,10 +20,13 @@ BACK_AGAIN = 60  # seconds until an engine that was killed serves again, on a ma
 class Deaths:
     """What holds for every engine; `name` is the driver's, `rounds` how often at each point."""
 
+    engine_is, proxy_is, wish = {}, {}, {}
+    leads_through_engine = False  # the way to the agent
+
     @classmethod
     def setUpClass(cls):
-        cls.engine = Engine(cls.name).start()
-        cls.proxy = EngineProxy(cls.engine).__enter__()
+        cls.engine = Engine(cls.name, **cls.engine_is).start()
+        cls.proxy = EngineProxy(cls.engine, **cls.proxy_is).__enter__()
         cls.daemon = Daemon()
         cls.daemon.start(env={**LIBEXEC, **cls.proxy.environment})
         cls.foreign = cls.engine.make_container("somebodys")
@@ -31,7 +34,7 @@ class Deaths:
 
     @classmethod
     def tearDownClass(cls):
-        print(f"{cls.name}: " + ", ".join(f"{count} {what}" for what, count in sorted(cls.figures.items())), flush=True)
+        print(f"figure: containers of {cls.name} killed: " + ", ".join(f"{count} {what}" for what, count in sorted(cls.figures.items())), flush=True)
         cls.daemon.end()
         cls.proxy.__exit__()
         cls.engine.ask("DELETE", "/v1.41/containers/somebodys?force=1&v=1")
@@ -69,8 +72,11 @@ class Deaths:
 
     # Before and after.
 
+    def ask_for_box(self):
+        return self.daemon.call("POST", "/v1/sandboxes", {"driver": self.name, "ttl_s": 600, **self.wish}, timeout=120)
+
     def new_box(self):
-        answer = self.daemon.call("POST", "/v1/sandboxes", {"driver": self.name, "ttl_s": 600}, timeout=120)
+        answer = self.ask_for_box()
         return answer.json["id"] if answer.status == 201 else None
 
     def engine_comes_back(self):
@@ -112,7 +118,7 @@ class Deaths:
         for number in range(self.rounds):
             with self.subTest(round=number):
                 hit = self.kill_at("create", number)
-                answer = self.daemon.call("POST", "/v1/sandboxes", {"driver": self.name, "ttl_s": 600}, timeout=120)
+                answer = self.ask_for_box()
                 self.assertTrue(hit.wait(30), "the moment was not hit")
                 if answer.status != 201:
                     self.assertIn(answer.status, (502, 503), answer)
@@ -132,11 +138,15 @@ class Deaths:
                 while "up\n" not in text:
                     text += next(events).get("data", "")
                 self.engine.kill()
-                # The way to the agent does not lead through the engine.
-                self.daemon.exec(box, "touch", "go")
-                text += "".join(event.get("data", "") for event in events)
-                self.assertEqual(text, "up\nafter\n")
-                self.count("commands that ended well")
+                if self.leads_through_engine:
+                    last = list(events)[-1]
+                    self.assertEqual(last.get("reason", last.get("status", {}).get("reason")), "infra", last)
+                    self.count("commands told to be lost")
+                else:
+                    self.daemon.exec(box, "touch", "go")
+                    text += "".join(event.get("data", "") for event in events)
+                    self.assertEqual(text, "up\nafter\n")
+                    self.count("commands that ended well")
                 again = self.engine_comes_back()
                 self.settle(box, again)
 
@@ -154,12 +164,38 @@ class Deaths:
                 self.settle(again)
 
 
+class BehindRunsc(Deaths):
+    """An engine's containers behind gVisor's kernel, into which no socket reaches."""
+    name, engine_is, wish, leads_through_engine = "docker", {"runsc": True}, {"runtime": "runsc"}, True
+
+
+class Elsewhere(Deaths):
+    """An engine on another machine, as far as the daemon can see: the agent is copied into a volume."""
+    name, proxy_is, leads_through_engine = "docker", {"is_elsewhere": True}, True
+
+
 class FewDocker(Deaths, unittest.TestCase):
     name, rounds = "docker", 3
 
 
 class FewPodman(Deaths, unittest.TestCase):
     name, rounds = "podman", 3
+
+
+class FewBehindRunsc(BehindRunsc, unittest.TestCase):
+    rounds = 3
+
+
+class FewElsewhere(Elsewhere, unittest.TestCase):
+    rounds = 3
+
+
+class ManyBehindRunsc(BehindRunsc, unittest.TestCase):
+    rounds = 50
+
+
+class ManyElsewhere(Elsewhere, unittest.TestCase):
+    rounds = 50
 
 
 class ManyDocker(Deaths, unittest.TestCase):
@@ -171,7 +207,7 @@ class ManyPodman(Deaths, unittest.TestCase):
 
 
 def setUpModule():
-    missing = lacking("docker") or lacking("podman")
+    missing = lacking("docker") or lacking("podman") or lacking("runsc")
     if missing and os.environ.get("ATOLL_MUST_RUN") == "1":
         raise AssertionError(f"ATOLL_MUST_RUN is set, and this host lacks: {missing}")
     if missing:

@@ -4,15 +4,21 @@ The engine that dies in the middle of something is in engine_deaths_test.py; the
 in tests/e2e/engines_test.py.
 """
 
+import json
 import os
+import pathlib
+import shutil
 import socket
+import subprocess
+import tempfile
 import threading
 import unittest
 
 from engine_census import leaks
 from engine_proxy import EngineProxy
 from engines import Engine, lacking
-from live import Daemon, wait_until
+from live import ATOLL, Daemon, wait_until
+from registry import Registry
 
 LIBEXEC = {"ATOLL_LIBEXEC": os.environ["ATOLL_LIBEXEC"]} if "ATOLL_LIBEXEC" in os.environ else {}
 CREATE, START, LOOK = r"/containers/create\?", r"/containers/atoll-\w+/start", r"/containers/atoll-\w+/json"
@@ -204,6 +210,69 @@ class Disk(Stories):
             self.refused(answer, 507, "no space left", "the engine's disk is full")
         self.nothing_left()
         self.works()
+
+
+    def images(self, word):
+        told = json.loads(self.engine.ask("GET", "/v1.41/images/json?all=1")[1])
+        return [name for one in told for name in one["RepoTags"] or () if word in name]
+
+    def test_a_full_disk_is_told_when_a_snapshot_is_made(self):
+        answer = self.daemon.call("POST", "/v1/sandboxes", {"driver": self.name, "ttl_s": 600, "persistence": "persistent"}, timeout=150)
+        box = answer.json["id"]
+        self.daemon.exec(box, "sh", "-c", "head -c 4000000 /dev/urandom > kept")
+        with self.engine.full_disk():
+            refused = self.daemon.call("POST", f"/v1/sandboxes/{box}/snapshots", {"kind": "disk"}, timeout=150)
+            self.refused(refused, 507, "no space left", f"the engine's disk is full: {self.name} system df")
+        self.assertEqual(self.daemon.exec(box, "sh", "-c", "wc -c < kept")["stdout"].strip(), "4000000")
+        self.assertEqual(self.engine.snapshot_images(), [])
+        self.assertEqual(self.daemon.call("GET", "/v1/snapshots").json["snapshots"], [])
+        snapshot = self.daemon.call("POST", f"/v1/sandboxes/{box}/snapshots", {"kind": "disk"}, timeout=150)
+        self.assertEqual(snapshot.status // 100, 2, snapshot)
+        self.assertEqual(self.daemon.call("DELETE", f"/v1/snapshots/{snapshot.json['id']}").status, 204)
+        self.assertEqual(self.daemon.call("DELETE", f"/v1/sandboxes/{box}").status, 204)
+        self.nothing_left()
+
+    def test_a_full_disk_is_told_when_an_image_is_fetched(self):
+        registry = Registry(self.engine, 5000)
+        try:
+            full, _ = registry.push(self.engine.image, "tiny:1")
+            # What it has of it already it would not fetch.
+            kept = self.engine.image
+            self.engine.ask("DELETE", "/v1.41/containers/somebodys?force=1&v=1")
+            self.engine.ask("DELETE", f"/v1.41/images/{kept}?force=1")
+            asked = {"driver": self.name, "ttl_s": 600, "image": full}
+            with self.engine.full_disk():
+                refused = self.daemon.call("POST", "/v1/sandboxes", asked, timeout=150)
+                self.refused(refused, 507, "no space left", f"the engine's disk is full: {self.name} system df")
+            self.assertEqual(self.images("tiny"), [])
+            answer = self.daemon.call("POST", "/v1/sandboxes", asked, timeout=150)
+            self.assertEqual(answer.status, 201, answer)
+            self.assertEqual(self.daemon.call("DELETE", f"/v1/sandboxes/{answer.json['id']}").status, 204)
+            self.engine.ask("DELETE", f"/v1.41/images/{full}?force=1")
+        finally:
+            registry.stop()
+            self.engine.import_image()
+            type(self).foreign = self.engine.make_container("somebodys")
+        self.nothing_left()
+
+    def test_a_full_disk_is_told_when_a_template_is_loaded(self):
+        place = tempfile.mkdtemp(prefix="atoll-faults-")
+        self.addCleanup(shutil.rmtree, place)
+        root = pathlib.Path(place, "tree")
+        (root / "bin").mkdir(parents=True)
+        shutil.copy("/bin/busybox", root / "bin/busybox")
+        (root / "bin/sh").symlink_to("busybox")
+        done = subprocess.run([ATOLL, "--state", self.daemon.state, "template", "add", "tiny", str(root)], capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        asked = {"driver": self.name, "ttl_s": 600, "template": "tiny"}
+        with self.engine.full_disk():
+            refused = self.daemon.call("POST", "/v1/sandboxes", asked, timeout=150)
+            self.refused(refused, 507, "no space left", f"the engine's disk is full: {self.name} system df")
+        self.assertEqual(self.images("atoll-template"), [])
+        answer = self.daemon.call("POST", "/v1/sandboxes", asked, timeout=150)
+        self.assertEqual(answer.status, 201, answer)
+        self.assertEqual(self.daemon.call("DELETE", f"/v1/sandboxes/{answer.json['id']}").status, 204)
+        self.nothing_left()
 
 
 class DockerAnswers(Answers, unittest.TestCase):

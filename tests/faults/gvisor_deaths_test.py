@@ -33,7 +33,7 @@ class Deaths:
 
     @classmethod
     def tearDownClass(cls):
-        print("gvisor: " + ", ".join(f"{count} {what}" for what, count in sorted(cls.figures.items())), flush=True)
+        print("figure: gvisor's processes killed: " + ", ".join(f"{count} {what}" for what, count in sorted(cls.figures.items())), flush=True)
         cls.daemon.end()  # asserts that nothing is left
 
     def count(self, what, number=1):

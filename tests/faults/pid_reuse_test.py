@@ -86,7 +86,7 @@ class World(unittest.TestCase):
 
     def unharmed(self, what):
         hits = self.strangers.count_hits()
-        print(f"{what}: pids reused {len(self.strangers.running)}, wrong kills {len(hits)}", flush=True)
+        print(f"figure: 28, {what}: pids reused {len(self.strangers.running)}, wrong kills {len(hits)}", flush=True)
         self.strangers.close()
         self.assertEqual(hits, [])
 
@@ -282,7 +282,7 @@ class Signals(World):
         self.finish(tracer, sends)
         self.assertEqual(int(taken), child, "the number was not given again")
         is_hit = subprocess.run([*enter, "kill", "-0", taken], timeout=10).returncode != 0
-        print(f"a command's group got SIGUSR1, the pid of one of it taken meanwhile: pids reused 1, wrong kills {int(is_hit)}", flush=True)
+        print(f"figure: 28, a command's group got SIGUSR1, the pid of one of it taken meanwhile: pids reused 1, wrong kills {int(is_hit)}", flush=True)
         self.assertFalse(is_hit)
 
 
@@ -323,7 +323,7 @@ class Storm(World):
             done.set()
             for thread in threads:
                 thread.join()
-        print(f"storm of {rounds} sandboxes: pids reused {len(seen & ours)}, wrong kills {len(wrong)}", flush=True)
+        print(f"figure: 28, storm of {rounds} sandboxes: pids reused {len(seen & ours)}, wrong kills {len(wrong)}", flush=True)
         self.assertGreater(len(seen & ours), 0, "no number was given again")
         self.assertEqual(wrong, [])
 

@@ -8,6 +8,7 @@ import multiprocessing
 import pathlib
 import socket
 import statistics
+import threading
 import time
 import unittest
 
@@ -17,6 +18,8 @@ SECONDS = 6
 USUAL_CALLS = 60
 MAKERS, LEAVERS, SLOW = 16, 4, 200
 RECOVERS_WITHIN = 10  # seconds
+AT_ONCE, QUEUE = 4, 6  # less than are there at a time, so that some have to wait and some are refused
+MOST_GROWTH = 64  # MiB of the daemon
 FINE = {200, 201, 204, 429, 503}
 
 
@@ -69,7 +72,7 @@ class Local(http.client.HTTPConnection):
 
 class Storm(unittest.TestCase):
     def setUp(self):
-        self.daemon = Daemon().start()
+        self.daemon = Daemon(arguments=("--creations", str(AT_ONCE), "--queue", str(QUEUE), "--queue-timeout", "1s")).start()
         self.addCleanup(self.daemon.end)  # asserts that nothing is left
         self.box = self.daemon.create(driver="native", ttl_s=600)
         self.path = self.daemon.socket_path
@@ -85,6 +88,11 @@ class Storm(unittest.TestCase):
     def test_it_stays_bounded_and_recovers(self):
         usual, usual_p50 = self.p99()
         results, stormed = multiprocessing.Queue(), time.monotonic()
+        rested, lengths, over = self.memory("VmRSS"), [], threading.Event()
+        looker = threading.Thread(target=self.look_at_queue, args=(lengths, over))
+        looker.start()
+        self.addCleanup(looker.join)
+        self.addCleanup(over.set)
         workers = [multiprocessing.Process(target=make, args=(self.path, SECONDS, results)) for _ in range(MAKERS)]
         workers += [multiprocessing.Process(target=leave, args=(self.path, SECONDS, results)) for _ in range(LEAVERS)]
         slow = []
@@ -106,6 +114,7 @@ class Storm(unittest.TestCase):
             self.assertEqual(worker.exitcode, 0)
 
         stormed = time.monotonic() - stormed
+        over.set()
         begun = time.monotonic()
         after, after_p50 = wait_until(lambda: self.recovered(usual), "it answers as before", RECOVERS_WITHIN + 30)
         recovery = time.monotonic() - begun
@@ -117,10 +126,29 @@ class Storm(unittest.TestCase):
         other = {status: count for status, count in total.items() if status not in FINE and status not in ("left", "turned away")}
         self.assertEqual(other, {}, "something else than a service or a refusal")
         self.assertGreater(total[200] + total[201], 0)
+        self.assertGreater(total[429], 0, "nobody was refused")
+        self.assertGreater(len(lengths), 3, "nobody could look")
+        self.assertLessEqual(max(lengths), QUEUE)
+        grown = self.memory("VmHWM") - rested
+        self.assertLess(grown, MOST_GROWTH)
         self.assertLess(recovery, RECOVERS_WITHIN)
-        print(f"storm of {MAKERS} makers, {LEAVERS} leavers ({total['left']} left), {SLOW} slow: {served} answers "
+        print(f"figure: 34, storm of {MAKERS} makers, {LEAVERS} leavers ({total['left']} left), {SLOW} slow: {served} answers "
               f"({', '.join(f'{status} {total[status]}' for status in sorted(FINE) if total[status])}); command p50 {usual_p50:.1f} -> {after_p50:.1f} ms, "
-              f"p99 {usual:.1f} -> {after:.1f} ms, recovered {recovery:.1f} s after {stormed:.1f} s", flush=True)
+              f"p99 {usual:.1f} -> {after:.1f} ms, recovered {recovery:.1f} s after {stormed:.1f} s; "
+              f"queue at most {max(lengths)} of {QUEUE}, memory at most {grown:.1f} MiB more than at rest", flush=True)
+
+    def memory(self, which):
+        """In MiB."""
+        status = pathlib.Path(f"/proc/{self.daemon.process.pid}/status").read_text()
+        return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(which))
+
+    def look_at_queue(self, lengths, over):
+        while not over.wait(0.05):
+            try:
+                text = self.daemon.call("GET", "/metrics", timeout=10).body.decode()
+            except (OSError, http.client.HTTPException):
+                continue  # this one was turned away
+            lengths += [int(float(line.split()[-1])) for line in text.splitlines() if line.startswith('atoll_queue_length{queue="admission"}')]
 
     def connections(self):
         """Accepted ones: connected, and with the path of the socket that was listening."""

@@ -1,23 +1,64 @@
-"""The daemon is killed with 200 sandboxes, and at many moments of each operation: what was asked is done or not, and no third thing."""
+"""The daemon is killed with 200 sandboxes, and before each system call of an operation that leaves something behind: what was asked is done or not, and
+no third thing. Beside all that one stands still."""
 
+import collections
 import concurrent.futures
+import contextlib
 import http.client
 import os
+import pathlib
+import re
+import shutil
+import signal
 import statistics
+import subprocess
 import threading
 import time
 import unittest
 
+import standstill
 from live import Daemon, wait_until
 
 CROWD = 200
-POINTS = int(os.environ.get("ATOLL_SWEEP_POINTS", "8"))  # for each operation
-LATEST = 1.3  # of the time that the operation takes
-USUAL = 5  # how often that is measured
+# What others see of a process, and a death does not do itself, as closing. Between two of these a daemon does nothing that outlives it, so to die before
+# each of them is to die everywhere.
+CALLS = ("write,writev,pwrite64,pwritev,sendmsg,sendto,fsync,fdatasync,ftruncate,fallocate,mkdir,mkdirat,rmdir,unlink,unlinkat,rename,"
+         "renameat,renameat2,link,linkat,symlink,symlinkat,chmod,fchmod,chown,fchown,fchownat,mount,umount2,kill,pidfd_send_signal")
+# The tables get what was logged, once nobody has come for a while.
+AFTERWARDS = 0.3  # seconds
+STILL = 0.04
+MOST_PAGES = 8  # of what the tables write in one go, which is nothing before the last of it
 
 
 def percentile(samples, part):
     return sorted(samples)[min(len(samples) - 1, int(len(samples) * part))]
+
+
+def threads_of(pid):
+    """By what they are called: the daemon's own bears its name."""
+    tasks = pathlib.Path(f"/proc/{pid}/task")
+    return {(task / "comm").read_text().strip(): int(task.name) for task in tasks.iterdir()}
+
+
+@contextlib.contextmanager
+def traced(thread, *words):
+    """A thread under strace."""
+    tracer = subprocess.Popen(["strace", "-qq", *words, "-p", str(thread)], stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: tracer_of(thread) != "0", "strace is attached")
+        yield
+    finally:
+        tracer.send_signal(signal.SIGINT)
+        tracer.wait(10)
+
+
+def tracer_of(thread):
+    """None when it is dead: what was meant for another call has met an earlier one."""
+    with contextlib.suppress(OSError):
+        status = pathlib.Path(f"/proc/{thread}/status").read_text()
+        if not re.search(r"^State:\s+[ZX]", status, re.MULTILINE):
+            return re.search(r"^TracerPid:\s+(\d+)", status, re.MULTILINE)[1]
+    return None
 
 
 class Adoption(unittest.TestCase):
@@ -31,23 +72,28 @@ class Adoption(unittest.TestCase):
         begun = time.monotonic()
         daemon.start()
         ready = time.monotonic() - begun
-        waits = []
+        waits, lost = [], 0
         for box in boxes:
             begun = time.monotonic()
-            self.assertEqual(daemon.exec(box, "echo", "there")["stdout"], "there\n")
+            answer = daemon.call("POST", f"/v1/sandboxes/{box}/exec", {"argv": ["echo", "there"]})
             waits.append((time.monotonic() - begun) * 1000)
+            lost += answer.status != 200 or answer.json["stdout"] != "there\n"
         for box, process in processes.items():
             told = daemon.call("GET", f"/v1/sandboxes/{box}/processes").json["processes"]
             self.assertIn(process, [one["process"] for one in told])
-        print(f"{CROWD} sandboxes, kill -9: ready after {ready:.2f} s, first command p50 {statistics.median(waits):.1f} ms,"
-              f" p99 {percentile(waits, 0.99):.1f} ms, lost 0", flush=True)
+        print(f"figure: 1, kill -9 with {CROWD} sandboxes: ready after {ready:.2f} s, first command p50 {statistics.median(waits):.1f} ms,"
+              f" p99 {percentile(waits, 0.99):.1f} ms, lost {lost}", flush=True)
+        self.assertEqual(lost, 0)
 
 
 class Sweep(unittest.TestCase):
     """Each operation is asked of a daemon that is killed meanwhile, later each time; the next daemon has to know what it is."""
 
+    arguments = ()
+    number = collections.defaultdict(lambda: 3, {"create": 2, "create without a parked one": 2})  # of the matrix of faults
+
     def setUp(self):
-        self.daemon = Daemon().start()
+        self.daemon = Daemon(arguments=self.arguments).start()
         self.addCleanup(self.daemon.end)  # asserts that nothing is left
 
     def ask(self, method, path, body=None, headers=None):
@@ -81,41 +127,82 @@ class Sweep(unittest.TestCase):
         self.assertEqual(self.daemon.exec(box, "cat", "kept")["stdout"] if keeps else "kept\n", "kept\n")
         self.assertEqual(self.daemon.exec(box, "echo", "works")["stdout"], "works\n")
 
-    def how_long(self, prepare, act):
-        taken = []
-        for _ in range(USUAL):
-            subject = prepare()
-            begun = time.monotonic()
-            answer = act(subject)
-            taken.append(time.monotonic() - begun)
-            self.assertIn(answer.status // 100, (2,), answer)
-            self.clear(subject)
-        return statistics.median(taken)
-
     def clear(self, subject):
         if subject and subject.startswith("sbx"):
             self.daemon.call("DELETE", f"/v1/sandboxes/{subject}")
 
-    def sweep(self, what, prepare, act, judge):
-        """`judge` gets the subject and the answer, None where the daemon died first, and says which of the two it came to."""
-        usual, came_to, answered = self.how_long(prepare, act), {}, 0
-        for point in range(POINTS):
+    def points(self, prepare, act, forget):
+        """Of each thread each call that it makes for this operation, in the order of a first try: (thread, call, its number)."""
+        found = []
+        for name, thread in threads_of(self.daemon.process.pid).items():
+            subject, path = prepare(), os.path.join(self.daemon.directory, "trace")
+            self.quiet()
+            with traced(thread, "-e", f"trace={CALLS}", "-o", path):
+                answer = act(subject)
+                self.assertEqual(answer.status // 100, 2, answer)
+                self.aftermath()
+            counts = collections.Counter()
+            for line in pathlib.Path(path).read_text().splitlines():
+                if call := re.match(r"(\w+)\(", line):
+                    counts[call[1]] += 1
+                    found.append((name, call[1], counts[call[1]]))
+            forget(subject, answer)
+        pages = [point for point in found if point[1] == "pwrite64"]
+        step = max(1, len(pages) / MOST_PAGES)
+        some = {pages[int(len(pages) - 1 - step * number)] for number in range(min(len(pages), MOST_PAGES))}
+        return [point for point in found if point[1] != "pwrite64" or point in some]
+
+    def quiet(self):
+        """Nothing that was asked before is under way any more, and nothing is made ahead: no thread of the daemon has had a turn for a while, longer than
+        the tables wait for company."""
+        def turns():
+            statuses = [task / "status" for task in pathlib.Path(f"/proc/{self.daemon.process.pid}/task").iterdir()]
+            return [line for status in statuses for line in status.read_text().splitlines() if "ctxt_switches" in line]
+
+        moment = threading.Event()
+        wait_until(lambda: (before := turns()) and not moment.wait(STILL) and turns() == before, "the daemon rests")
+
+    def aftermath(self):
+        """Whether the daemon dies, soon after an answer if not before."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.daemon.process.wait(AFTERWARDS)
+        return self.daemon.process.poll() is not None
+
+    def sweep(self, what, prepare, act, judge, old, forget=None):
+        """`judge` gets the subject and the answer, None where the daemon died first, and says what it came to. `old` is what that is when nothing was
+        done; both that and something else have to come of it."""
+        forget = forget or (lambda subject, answer: self.clear(subject))
+        points = collections.deque(self.points(prepare, act, forget))
+        last = {(thread, call): number for thread, call, number in points}
+        came_to, struck, answered, missed, failed = collections.Counter(), 0, 0, 0, 0
+        while points:
+            thread, call, number = points.popleft()
+            struck += 1
             subject = prepare()
-            answers = []
-            caller = threading.Thread(target=lambda: answers.append(act(subject)))  # noqa: B023
-            moment = threading.Event()
-            caller.start()
-            moment.wait(usual * LATEST * point / (POINTS - 1))  # the fault itself: a moment to strike at
-            self.daemon.kill()
-            caller.join(60)
-            self.daemon.start()
-            with self.subTest(what=what, point=point):
-                outcome = judge(subject, answers[0])
-                came_to[outcome] = came_to.get(outcome, 0) + 1
-                answered += answers[0] is not None
+            self.quiet()
+            with self.subTest(what=what, point=f"{call} {number} of {thread}"):
+                failed += 1
+                try:
+                    with traced(threads_of(self.daemon.process.pid)[thread], "-o", "/dev/null", "-e", f"trace={call}",
+                                "-e", f"inject={call}:signal=KILL:when={number}"):
+                        answer = act(subject)
+                        missed += not self.aftermath()  # it needed fewer calls this time
+                finally:
+                    self.daemon.kill()
+                    self.daemon.start()
+                outcome = judge(subject, answer)
+                came_to[outcome] += 1
+                answered += answer is not None
+                failed -= 1
+                if answer is None and last[thread, call] == number:  # it needs more calls than the first time
+                    last[thread, call] += 1
+                    points.append((thread, call, number + 1))
             self.clear(subject)
-        print(f"{what} on {self.driver}, {usual * 1000:.1f} ms: killed at {POINTS} points, answered {answered}, "
-              + ", ".join(f"{outcome} {count}" for outcome, count in sorted(came_to.items())), flush=True)
+        print(f"figure: {self.number[what]}, kill -9 in {what} on {self.driver}: {struck} points, {struck - failed} passed, {answered} answered, "
+              + ", ".join(f"{outcome} {count}" for outcome, count in sorted(came_to.items())) + f", not hit {missed}", flush=True)
+        self.assertGreater(came_to[old], 0, f"{what} was always done")
+        self.assertGreater(came_to.total() - came_to[old], 0, f"{what} was never done")
+        self.assertGreater(struck - missed, 5, "hardly a point was hit")
 
     def named(self, name):
         """Once it is known what has become of it: a driver may have to be asked again."""
@@ -146,13 +233,13 @@ class Sweep(unittest.TestCase):
                 self.assertEqual(self.daemon.call("POST", f"/v1/sandboxes/{box}/{'pause' if old == 'paused' else 'stop'}").status, 200)
             return box
 
-        self.sweep(what, prepare, lambda box: self.ask("POST", f"/v1/sandboxes/{box}/{what}"), judge)
+        self.sweep(what, prepare, lambda box: self.ask("POST", f"/v1/sandboxes/{box}/{what}"), judge, old)
 
 
 class Native(Sweep):
     driver = "native"
 
-    def test_create(self):
+    def creates(self, what):
         keys = iter(range(10_000))
 
         def act(key):
@@ -171,14 +258,17 @@ class Native(Sweep):
                 # It was made and undone again: its key is used up, and gives no other.
                 self.assertEqual((found, answer), ([], None))
                 self.assertIn("has ended", again.json["detail"])
-                return "undone"
+                return "undone, and the key says so"
             self.assertIn(again.status, (200, 201), again)
             self.assertEqual([one["id"] for one in self.named(f"n{key}")], [again.json["id"]])
             self.works(again.json["id"], keeps=False)
             self.daemon.call("DELETE", f"/v1/sandboxes/{again.json['id']}")
             return "there" if found else "not there"
 
-        self.sweep("create", lambda: f"k{next(keys)}", act, judge)
+        self.sweep(what, lambda: f"k{next(keys)}", act, judge, "not there", lambda _, answer: self.clear(answer.json["id"]))
+
+    def test_create(self):
+        self.creates("create")
 
     def test_delete(self):
         def judge(box, answer):
@@ -190,7 +280,7 @@ class Native(Sweep):
                 self.works(box)
             return state
 
-        self.sweep("delete", self.new_box, lambda box: self.ask("DELETE", f"/v1/sandboxes/{box}"), judge)
+        self.sweep("delete", self.new_box, lambda box: self.ask("DELETE", f"/v1/sandboxes/{box}"), judge, "running")
 
     def test_pause(self):
         self.change("pause", "running", "paused")
@@ -230,7 +320,7 @@ class Gvisor(Sweep):
         def act(box):
             return self.ask("POST", f"/v1/sandboxes/{box}/snapshots", {})
 
-        self.sweep("snapshot", self.new_box, act, judge)
+        self.sweep("snapshot", self.new_box, act, judge, "not there")
         for snapshot in self.daemon.call("GET", "/v1/snapshots").json["snapshots"]:
             self.assertEqual(self.daemon.call("DELETE", f"/v1/snapshots/{snapshot['id']}").status, 204)
 
@@ -263,7 +353,7 @@ class Gvisor(Sweep):
                 self.daemon.call("DELETE", f"/v1/sandboxes/{one['id']}")
 
         self.clear = clear
-        self.sweep("create from a snapshot", lambda: f"k{next(keys)}", act, judge)
+        self.sweep("create from a snapshot", lambda: f"k{next(keys)}", act, judge, "not there")
         self.assertEqual(self.daemon.call("DELETE", f"/v1/snapshots/{snapshot}").status, 204)
 
     def test_fork(self):
@@ -283,18 +373,45 @@ class Gvisor(Sweep):
             return "there" if others else "not there"
 
         def act(box):
-            answer = self.ask("POST", f"/v1/sandboxes/{box}/fork", {"count": 1})
-            if answer is not None and answer.status // 100 == 2 and self.measuring:
-                self.daemon.made.update(one["id"] for one in answer.json["sandboxes"])
-                for one in answer.json["sandboxes"]:
-                    self.clear(one["id"])
-            return answer
+            return self.ask("POST", f"/v1/sandboxes/{box}/fork", {"count": 1})
 
-        self.measuring = True
-        usual = self.how_long(self.new_box, act)
-        self.measuring = False
-        self.how_long = lambda *_: usual
-        self.sweep("fork", self.new_box, act, judge)
+        def forget(box, answer):
+            for one in answer.json["sandboxes"]:
+                self.daemon.made.add(one["id"])
+                self.clear(one["id"])
+            self.clear(box)
+
+        self.sweep("fork", self.new_box, act, judge, "not there", forget)
+
+
+class Unparked(Native):
+    """Where nothing was made ahead."""
+
+    arguments = ("--parked", "0")
+
+    def test_create(self):
+        self.creates("create without a parked one")
+
+    test_delete = test_pause = test_resume = test_stop = test_start = None
+
+
+class StandStill(standstill.Stopped):
+    pass
+
+
+def load_tests(loader, standard, pattern):
+    """The one that stands still comes last."""
+    return unittest.TestSuite(map(loader.loadTestsFromTestCase, (Adoption, Native, Unparked, Gvisor, StandStill)))
+
+
+def setUpModule():
+    lacking = [f"the program {name}" for name in ("strace", "runsc") if not shutil.which(name)]
+    lacking += [] if os.geteuid() == 0 else ["root"]
+    if lacking and os.environ.get("ATOLL_MUST_RUN") == "1":
+        raise AssertionError(f"ATOLL_MUST_RUN is set, and this host lacks: {lacking}")
+    if lacking:
+        raise unittest.SkipTest(f"this host lacks: {lacking}")
+    standstill.start()
 
 
 del Sweep  # it is no case by itself

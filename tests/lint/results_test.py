@@ -34,6 +34,18 @@ def gtest_report(*cases):
     return f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>"
 
 
+class Figures(unittest.TestCase):
+    def test_what_was_measured_is_kept_with_its_test(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            said = "test_x (A.test_x) ... figure: 5, seen 3 ms\nok\nfigure: of its own\nno more"
+            (root / "junit.xml").write_text(f'<testsuite><testcase name="a" status="run"><system-out>{said}</system-out></testcase></testsuite>')
+            (root / "figures").write_text("before\n")
+            subprocess.run([sys.executable, "-B", SCRIPT, root / "junit.xml", root, root / "figures"], capture_output=True, check=True)
+
+            self.assertEqual((root / "figures").read_text(), "before\na: 5, seen 3 ms\na: of its own\n")
+
+
 class Counting(unittest.TestCase):
     def test_a_plain_test_counts_as_one(self):
         self.assertEqual(count({"a": "run", "b": "fail", "c": "notrun"}), ("1 1 1", ["failed  b", "skipped c"]))

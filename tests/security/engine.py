@@ -11,7 +11,7 @@ import time
 import urllib.parse
 
 import host as host_side
-from live import Daemon, all_pids, census, wait_until
+from live import Daemon, all_pids, census, cgroups_of_boxes, has_members, wait_until
 
 # Drivers without users of their own: everything runs as who started the daemon.
 WITHOUT_USERS = {"local", "subprocess", "rootless", "docker", "podman"}
@@ -30,6 +30,9 @@ LIMITS = {
     "cpu_spin": {"cpu": 0.1},
 }
 FILE_CALL_SECONDS = 1.5
+# The first sandbox of a kind shares its root with nobody, and after a minute a new one is shared.
+TRIES_TO_SHARE = 4
+LOOKS = 80  # more than are ever parked of a kind
 
 
 class Verdict:
@@ -100,7 +103,7 @@ class Engine:
         self.environment = {"ATOLL_LIBEXEC": weakened(host, libexec, without) if without else os.path.abspath(libexec), **self.more()}
         self.boxes = []
         self.is_whole = driver == "native" and not without  # nothing is left out, so it is as people get it
-        self.plays = []  # of each attack that was played again: whether its sandbox had been parked
+        self.parks = False  # whether sandboxes are as people get them: parked before, with a root that others share
         # Sandboxes without a network namespace share names that each has for itself, so only one may be there at a time.
         self.daemon = Daemon(atoll=atoll, arguments=("--parked", "0") if without else ())
         if user is not None:
@@ -114,8 +117,6 @@ class Engine:
 
     def end(self):
         """Nothing of ours is left. Cgroups of others' sandboxes, which may run beside us, are not ours."""
-        if len(self.plays) > 50 and sum(self.plays) < len(self.plays) / 2:
-            raise AssertionError(f"only {sum(self.plays)} of {len(self.plays)} sandboxes had been parked")
         try:
             self.daemon.end()
         except AssertionError as left:
@@ -128,6 +129,10 @@ class Engine:
 
     @contextlib.contextmanager
     def sandbox(self, resources=None):
+        if self.parks:
+            with self.parked_sandbox(resources) as box:
+                yield box
+            return
         request = {"driver": self.driver, "ttl_s": 300}
         if self.shows_directories:
             request["host_dirs"] = [{"path": self.host.shared, "access": "ro"}]
@@ -146,11 +151,15 @@ class Engine:
         finally:
             self.daemon.call("DELETE", f"/v1/sandboxes/{box}")
 
+    @property
+    def shown(self):
+        """Where in a sandbox the programs of the attacks are."""
+        return "/workspace" if self.parks else self.host.shared
+
     def request(self, attack, **told):
         environment = self.host.environment()
-        environment.update({f"ATOLL_ATTACK_{name}": str(value) for name, value in told.items()})
-        request = {"argv": [os.path.join(self.host.shared, "atoll-attack"), attack["name"]], "env": environment,
-                   "timeout_ms": 60_000}
+        environment.update({f"ATOLL_ATTACK_{name}": str(value) for name, value in {"SHARED": self.shown, **told}.items()})
+        request = {"argv": [os.path.join(self.shown, "atoll-attack"), attack["name"]], "env": environment, "timeout_ms": 60_000}
         if attack["user"] == "root" and self.driver not in WITHOUT_USERS:
             request["user"] = "root"
         return request
@@ -183,9 +192,18 @@ class Engine:
     # One attack.
 
     def play(self, attack):
+        verdict = self.play_with(attack, f"play_{attack['setting']}")
+        if verdict.outcome != "denied" or not self.is_whole or not self.can_be_parked(attack):
+            return verdict
+        again = self.play_with(attack, "play_parked")
+        if again.outcome == "denied":
+            return verdict
+        return Verdict(again.outcome, f"in a parked sandbox: {again.detail}", again.error)
+
+    def play_with(self, attack, how):
         self.host.forget()
         try:
-            verdict = getattr(self, f"play_{attack['setting']}")(attack)
+            verdict = getattr(self, how)(attack)
         except Refused as refused:
             return Verdict("not_covered", str(refused))
         except Failed as failed:
@@ -199,31 +217,54 @@ class Engine:
 
     def play_plain(self, attack):
         with self.sandbox() as box:
-            verdict = self.exec(box, self.request(attack))
-        if verdict.outcome != "denied" or not self.is_whole:
-            return verdict
-        # Once more in a sandbox as people get them, made ahead and with a root that others share. Attacks that need
-        # something of the host's shown to them find nothing there.
-        with self.parked_sandbox() as box:
-            again = self.exec(box, {**self.request(attack), "argv": ["/workspace/atoll-attack", attack["name"]]})
-        return Verdict("reached", f"in a parked sandbox: {again.detail}") if again.outcome == "reached" else verdict
+            return self.exec(box, self.request(attack))
+
+    # The same in sandboxes as people get them: parked before anybody asked, with a root that others share.
+
+    def play_parked(self, attack):
+        self.parks = True
+        try:
+            return getattr(self, f"play_{attack['setting']}")(attack)
+        finally:
+            self.parks = False
+
+    def can_be_parked(self, attack):
+        # A disk in the storage pool is made when it is asked for; a terminal belongs to a run without a daemon.
+        return attack["setting"] != "terminal" and not attack["name"].startswith("pool_")
 
     @contextlib.contextmanager
-    def parked_sandbox(self):
-        answer = self.daemon.call("POST", "/v1/sandboxes", {"driver": self.driver, "ttl_s": 300})
+    def parked_sandbox(self, resources=None):
+        box = wait_until(lambda: self.take_parked(resources), "a sandbox was parked before it was asked for", 60)
+        try:
+            for name in ("atoll-attack", "atoll-agent-script", "alive"):
+                put = self.daemon.call("PUT", f"/v1/sandboxes/{box}/files?mode=0755&path={name}",
+                                       pathlib.Path(self.host.shared, name).read_bytes())
+                if put.status != 200:
+                    raise Failed(f"putting {name} in: {put}")
+            yield box
+        finally:
+            self.daemon.call("DELETE", f"/v1/sandboxes/{box}")
+
+    def take_parked(self, resources=None):
+        """A sandbox that had been made when it was asked for; "" when the one that came was made for us."""
+        request = {"driver": self.driver, "ttl_s": 300, **({"resources": resources} if resources else {})}
+        answer = self.daemon.call("POST", "/v1/sandboxes", request)
         if answer.status != 201:
             raise Failed(f"create: {answer}")
         box = answer.json["id"]
         self.boxes.append(box)
-        self.plays.append("hand_over" in [stage["name"] for stage in answer.json["stages"]])
-        try:
-            put = self.daemon.call("PUT", f"/v1/sandboxes/{box}/files?mode=0755&path=atoll-attack",
-                                   pathlib.Path(self.host.shared, "atoll-attack").read_bytes())
-            if put.status != 200:
-                raise Failed(f"putting the attack in: {put}")
-            yield box
-        finally:
-            self.daemon.call("DELETE", f"/v1/sandboxes/{box}")
+        if "hand_over" in [stage["name"] for stage in answer.json["stages"]]:
+            return box
+        self.daemon.call("DELETE", f"/v1/sandboxes/{box}")
+        return ""
+
+    def root_of(self, box):
+        """Which file system its root is: sandboxes that share their root have the same."""
+        return self.daemon.exec(box, "stat", "-c", "%d", "/")["stdout"]
+
+    def born(self, box):
+        """When its socket was made, which is before anything else of it, and never touched again."""
+        return os.stat(os.path.join(self.daemon.state, "run", "box", box, "agent.sock")).st_mtime_ns
 
     def limit(self, attack):
         return LIMITS.get(attack["name"], {})
@@ -274,9 +315,12 @@ class Engine:
         self.host.end_survivor()
         return Verdict("reached", "it lives on")
 
-    def survivor_of(self, box):  # pylint: disable=unused-argument
-        """Tells whether the survivor of a sandbox lives."""
-        return self.host.survivor_lives
+    def survivor_of(self, box):
+        """Tells whether the survivor of a sandbox lives. In one that is shown no lock of the host's, anybody in its cgroups."""
+        if not self.parks:
+            return self.host.survivor_lives
+        groups = [pathlib.Path(path) for path in cgroups_of_boxes() if path.endswith(f"/{box}")]
+        return lambda: any(has_members(group) for group in groups)
 
     def master_pid(self):
         """Of the process with power over the sandboxes."""
@@ -313,25 +357,55 @@ class Engine:
         """The pid on the host of the sleeper in a sandbox."""
         for pid in all_pids():
             with contextlib.suppress(OSError):
-                if pathlib.Path(f"/proc/{pid}/comm").read_text() == "sleep\n" and \
+                if pathlib.Path(f"/proc/{pid}/comm").read_text(errors="replace") == "sleep\n" and \
                         box.encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes():
                     return pid
         return None
 
     def play_twice(self, attack):
-        with self.sandbox() as box:
-            left = self.exec(box, self.request(attack, PHASE="leave"))
-            if left.outcome != "not_applicable":
-                return Verdict("broken", repr(left))
-        with self.sandbox() as box:
-            return self.exec(box, self.request(attack, PHASE="look"))
+        for _ in range(TRIES_TO_SHARE):
+            with self.sandbox() as box:
+                left = self.leave(box, attack)
+                root = self.root_of(box) if self.parks else ""
+            if left:
+                return left
+            verdict, is_proved = self.look_in_the_next(attack, root, time.time_ns())
+            if verdict.outcome != "denied" or is_proved:
+                return verdict
+        return Verdict("broken", "they do not share their root")
+
+    def look_in_the_next(self, attack, root, ended):
+        """In parked ones, what is looked at are all until three came that share the root and were made after the former's end."""
+        later = 0
+        for _ in range(LOOKS):
+            with self.sandbox() as box:
+                verdict = self.exec(box, self.request(attack, PHASE="look"))
+                if not self.parks or verdict.outcome != "denied":
+                    return verdict, True
+                later += self.root_of(box) == root and self.born(box) > ended
+            if later == 3:
+                return verdict, True
+        return verdict, False
 
     def play_beside(self, attack):
-        with self.sandbox() as box, self.sandbox() as other:
-            left = self.exec(box, self.request(attack, PHASE="leave"))
-            if left.outcome != "not_applicable":
-                return Verdict("broken", repr(left))
-            return self.exec(other, self.request(attack, PHASE="look"))
+        for _ in range(TRIES_TO_SHARE):
+            with self.sandbox() as box, self.sandbox() as other:
+                if self.parks and self.root_of(box) != self.root_of(other):
+                    continue
+                return self.leave(box, attack) or self.exec(other, self.request(attack, PHASE="look"))
+        return Verdict("broken", "they do not share their root")
+
+    def leave(self, box, attack):
+        """Why it could not leave what the other is to look for; None if it did, and finds it itself."""
+        left = self.exec(box, self.request(attack, PHASE="leave"))
+        if left.outcome != "not_applicable":
+            return Verdict("broken", repr(left))
+        if self.parks:
+            # The control here: what is looked for is there to be found.
+            own = self.exec(box, self.request(attack, PHASE="look"))
+            if own.outcome != "reached":
+                return Verdict("broken", f"whoever left it does not find it: {own}")
+        return None
 
     def play_workdir(self, attack):
         last = Verdict("denied", "refused")
@@ -350,7 +424,7 @@ class Engine:
         return last
 
     def play_script(self, attack):
-        script = os.path.join(self.host.shared, "atoll-agent-script")
+        script = os.path.join(self.shown, "atoll-agent-script")
         with self.sandbox() as box, self.running(box, attack) as process:
             while process.poll() is None:
                 request = {"argv": [script], "timeout_ms": 5_000}

@@ -1,6 +1,8 @@
 // atoll-simulation: many lives of the engine, each from its seed, hunted for lies.
 //
 //   atoll-simulation [--seeds N] [--first N] [--jobs N]   N lives; says which failed, and why
+//                    [--within SECONDS]                   and fails if a job needs more of a
+//                    processor
 //   atoll-simulation --seed N [--mutant NAME]             one life, told as it happens
 //   atoll-simulation --mutant NAME [--seeds N]            with a planted lie, which must be caught
 //   atoll-simulation --twice yes [--seeds N]              the same seed must be the same life
@@ -9,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -28,6 +31,7 @@ struct Orders {
   uint64_t first = 1;
   uint64_t seeds = 10'000;
   uint64_t jobs = 1;
+  std::optional<uint64_t> within;  // seconds
   bool one = false;
   bool twice = false;
   Mutant mutant = Mutant::none;
@@ -46,6 +50,7 @@ struct Sum {
   uint64_t first_lie = 0;
   uint64_t hash = 0;
   bool is_whole = false;
+  double busy = 0;  // seconds that it had a processor; others may be at work beside us
 };
 
 std::string describe(const Outcome& outcome) {
@@ -78,6 +83,7 @@ void live_all(const Orders& orders, uint64_t first, Sum& sum) {
     if (orders.mutant != Mutant::none || sum.lies >= kMostLies) break;
   }
   std::fflush(stdout);
+  sum.busy = outside::processor_seconds();
   sum.is_whole = true;
 }
 
@@ -99,6 +105,7 @@ bool obey(Orders& orders, std::string_view word, std::string_view value) {
   if (!number) return false;
   if (word == "--seeds") return (orders.seeds = *number) > 0;
   if (word == "--first") return orders.first = *number, true;
+  if (word == "--within") return (orders.within = *number) > 0;
   if (word == "--jobs") return (orders.jobs = *number) > 0 && *number <= 64;
   if (word != "--seed") return false;
   orders.first = *number;
@@ -124,6 +131,7 @@ void add(Sum& all, const Sum& one) {
   for (size_t i = 0; i < kFaults; ++i) all.faults[i] += one.faults[i];
   all.lies += one.lies;
   all.hash ^= one.hash;
+  all.busy = std::max(all.busy, one.busy);
   if (one.first_lie != 0 && (all.first_lie == 0 || one.first_lie < all.first_lie))
     all.first_lie = one.first_lie;
 }
@@ -203,8 +211,8 @@ int run(int argc, char** argv) {
   const auto orders = parse(argc, argv);
   if (!orders) {
     std::fprintf(stderr,
-                 "usage: %s [--seeds N] [--first N] [--jobs N] [--seed N] [--mutant NAME] "
-                 "[--twice yes] | --mutants\n",
+                 "usage: %s [--seeds N] [--first N] [--jobs N] [--within SECONDS] [--seed N] "
+                 "[--mutant NAME] [--twice yes] | --mutants\n",
                  argv[0]);
     return 2;
   }
@@ -214,10 +222,21 @@ int run(int argc, char** argv) {
   const double began = outside::seconds();
   const auto sum = run_jobs(*orders);
   if (!sum) return 2;
-  print(*sum, outside::seconds() - began);
+  const double took = outside::seconds() - began;
+  print(*sum, took);
   if (orders->mutant != Mutant::none) {
     std::printf(sum->lies == 0 ? "the planted lie was not caught\n" : "caught\n");
     return sum->lies == 0 ? 1 : 0;
+  }
+  std::printf(
+      "figure: %llu lives by %llu jobs in %.1f s, each %.1f s of a processor; %llu operations, "
+      "%llu lies\n",
+      static_cast<unsigned long long>(sum->lives), static_cast<unsigned long long>(orders->jobs),
+      took, sum->busy, static_cast<unsigned long long>(sum->operations),
+      static_cast<unsigned long long>(sum->lies));
+  if (sum->lies == 0 && orders->within && sum->busy > static_cast<double>(*orders->within)) {
+    std::printf("a job took more than %llu s\n", static_cast<unsigned long long>(*orders->within));
+    return 1;
   }
   if (sum->lies == 0) return 0;
   std::printf("to see the first: %s --seed %llu\n", argv[0],

@@ -28,6 +28,12 @@ State& state() {
   return one;
 }
 
+double read_clock(clockid_t which) {
+  timespec now{};
+  syscall(SYS_clock_gettime, which, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
 }  // namespace
 
 void begin(uint64_t seed) { state().dice = Dice(~seed); }
@@ -37,11 +43,8 @@ void set_time(Micros boot, WallTime wall) {
   state().wall = wall;
 }
 
-double seconds() {
-  timespec now{};
-  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
+double seconds() { return read_clock(CLOCK_MONOTONIC); }
+double processor_seconds() { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
 }  // namespace atl::simulation::outside
 

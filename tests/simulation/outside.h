@@ -16,5 +16,7 @@ void begin(uint64_t seed);
 void set_time(Micros boot, WallTime wall);
 // The real one, for saying how long all took.
 double seconds();
+// How long this process has had a processor.
+double processor_seconds();
 
 }  // namespace atl::simulation::outside

@@ -29,12 +29,13 @@ bool is_launcher(const CountedProcess& process) {
 Result<std::unique_ptr<DriverWorld>> DriverWorld::open(std::string_view name) {
   std::unique_ptr<DriverWorld> world(new DriverWorld(std::string(name)));
   TRY_OK(world->connect());
-  TRY(world->can_, world->run(world->driver_->probe()));
   // As the first snapshot, or the first sandbox, would leave them.
   TRY_OK(os::make_directory(AT_FDCWD, world->root_ / "engines", 0700));
   if (getenv(kTestEngine) != nullptr) {
     TRY_OK(os::make_directory(AT_FDCWD, world->root_ / "engines/" + world->name_, 0700));
   }
+  // After that: a trial of an engine needs them, too.
+  TRY(world->can_, world->run(world->driver_->probe()));
   // By which an extension knows us.
   if (world->name_ == kExtension) TRY_OK(world->run(world->driver_->list()));
   if (world->can_.needs_root_dir) {

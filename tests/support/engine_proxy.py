@@ -22,7 +22,11 @@ PATIENCE = 120
 def connect(path):
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(PATIENCE)
-    connection.connect(path)
+    try:
+        connection.connect(path)
+    except OSError:
+        connection.close()
+        raise
     return connection
 
 
@@ -61,7 +65,9 @@ class Exchange:
 
     def send(self):
         self.upstream = connect(self.proxy.engine.socket)
-        self.upstream.sendall(self.request)
+        # It may answer that it does not want all of it.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.upstream.sendall(self.request)
 
     def receive(self):
         self.answer = read_message(self.upstream)
@@ -81,8 +87,10 @@ class Exchange:
 
 
 class EngineProxy:
-    def __init__(self, engine):
-        self.engine = engine
+    """Listens on a Unix socket, or on TCP of this host's loopback, where the engine is elsewhere as far as anybody can see."""
+
+    def __init__(self, engine, is_elsewhere=False):
+        self.engine, self.is_elsewhere = engine, is_elsewhere
         self.path = f"{engine.root}/proxy.sock"
         self.actions = []  # (method, pattern, action, hit)
         self.lock = threading.Lock()
@@ -93,7 +101,8 @@ class EngineProxy:
     @property
     def environment(self):
         variable = "DOCKER_HOST" if self.engine.name == "docker" else "CONTAINER_HOST"
-        return {**self.engine.environment, variable: f"unix://{self.path}"}
+        where = "tcp://127.0.0.1:%d" % self.listener.getsockname()[1] if self.is_elsewhere else f"unix://{self.path}"
+        return {**self.engine.environment, variable: where}
 
     def on(self, method, pattern, action):
         hit = threading.Event()
@@ -102,8 +111,8 @@ class EngineProxy:
         return hit
 
     def __enter__(self):
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(self.path)
+        self.listener = socket.socket(socket.AF_INET if self.is_elsewhere else socket.AF_UNIX)
+        self.listener.bind(("127.0.0.1", 0) if self.is_elsewhere else self.path)
         self.listener.listen(256)
         threading.Thread(target=self.serve, daemon=True).start()
         return self

@@ -21,6 +21,7 @@ import tarfile
 import tempfile
 import urllib.parse
 
+import criu
 from live import UnixConnection, wait_until
 
 IMAGE = "atoll-test:latest"
@@ -78,6 +79,24 @@ def image_tar(more=None):
     return held.getvalue()
 
 
+def add_python(tar):
+    """For image_tar(): an interpreter, with what a small server takes."""
+    library = pathlib.Path(f"/usr/lib/python3.{sys.version_info.minor}")
+    program = os.path.realpath("/usr/bin/python3")
+    words = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout.split()
+    held = {name.lstrip("/") for name in tar.getnames()}
+    sources = [(program, "bin/python3"), *((word, word.lstrip("/")) for word in words if word.startswith("/"))]
+    for place in (library, *(library / name for name in ("encodings", "collections", "importlib", "re", "lib-dynload"))):
+        sources += [(str(path), str(path).lstrip("/")) for path in place.glob("*.*") if path.is_file()]
+    for source, target in sources:
+        if target in held:
+            continue
+        data = pathlib.Path(source).read_bytes()
+        info = tarfile.TarInfo(target)
+        info.size, info.mode = len(data), 0o755
+        tar.addfile(info, io.BytesIO(data))
+
+
 def foreign_image(name):
     """What an engine loads: an image that says it is for another machine than most."""
     layer = image_tar()
@@ -122,9 +141,11 @@ def make_certificates(place):
 class Engine:
     """Started by start(), and stopped by stop(), which says what was left."""
 
-    def __init__(self, name, disk_mb=0, runsc=False, is_remote=False, has_bridge=False):
+    def __init__(self, name, disk_mb=0, runsc=False, is_remote=False, has_bridge=False, has_criu=False, own_runtime=None, more=None):
         self.name, self.disk_mb = name, disk_mb  # 0: as much as there is
+        self.has_criu = has_criu
         self.runsc, self.is_remote, self.has_bridge = runsc, is_remote, has_bridge
+        self.own_runtime, self.more = own_runtime, more  # of the engine; what adds to its image
         self.root = tempfile.mkdtemp(prefix=f"atoll-{name}-")
         self.socket = f"{self.root}/engine.sock"
         self.log_path = f"{self.root}/engine.log"
@@ -176,7 +197,8 @@ class Engine:
         program = pathlib.Path(f"{self.root}/runsc")
         program.write_text('#!/bin/sh\nexec /usr/bin/runsc --network=none "$@"\n')
         program.chmod(0o755)
-        return ["--add-runtime", f"runsc={program}"]
+        own = ["--default-runtime", self.own_runtime] if self.own_runtime else []
+        return ["--add-runtime", f"runsc={program}", *own]
 
     def tls_words(self):
         if not self.is_remote:
@@ -201,6 +223,8 @@ class Engine:
             "".join(f'[[registry]]\nlocation = "127.0.0.1:{port}"\ninsecure = true\n' for port in (5000, 5001, 5009, 5010)))
         environment = dict(os.environ, CONTAINERS_CONF=f"{self.root}/containers.conf",
                            CONTAINERS_REGISTRIES_CONF=f"{self.root}/registries.conf")
+        if self.has_criu:
+            environment["PATH"] = f"{criu.found()}:{environment['PATH']}"
         # A network namespace of its own, which goes with its processes.
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(["unshare", "--net", *self.with_loopback(self.command())], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -209,7 +233,7 @@ class Engine:
         try:
             wait_until(self.is_ready, f"{self.name} answers", 60)
             if not self.has_image():
-                self.import_image()
+                self.import_image(more=self.more)
         except BaseException:
             print(self.log()[-4000:], file=sys.stderr)
             self.stop()
@@ -217,8 +241,9 @@ class Engine:
         return self
 
     def with_loopback(self, command):
-        """A new network namespace has one, which is down."""
-        return ["sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command] if self.is_remote else command
+        """A new network namespace has one, which is down. CRIU tries there what sockets can do."""
+        needed = self.is_remote or self.has_criu
+        return ["sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command] if needed else command
 
     def log(self):
         return pathlib.Path(self.log_path).read_text(errors="replace")
@@ -257,6 +282,9 @@ class Engine:
 
     def containers(self):
         return json.loads(self.ask("GET", "/v1.41/containers/json?all=1")[1])
+
+    def volumes(self):
+        return json.loads(self.ask("GET", "/v1.41/volumes")[1]).get("Volumes") or []
 
     def snapshot_images(self):
         filters = urllib.parse.quote(json.dumps({"label": ["atoll.snapshot"]}))
@@ -299,6 +327,9 @@ class Engine:
             try:
                 left += [f"container {one['Names']} {one['State']}" for one in self.containers()]
                 left += [f"image {one['RepoTags']}" for one in self.snapshot_images()]
+                left += [f"volume {one['Name']}" for one in self.volumes()]
+                left += [f"network {one['Name']}" for one in json.loads(self.ask("GET", "/v1.41/networks")[1])
+                         if one["Name"] not in ("none", "host", "bridge", "podman")]
                 for one in self.containers():
                     self.ask("DELETE", f"/v1.41/containers/{one['Id']}?force=1&v=1")
             except (OSError, http.client.HTTPException) as trouble:
@@ -339,7 +370,7 @@ class Engine:
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
                 words = pathlib.Path(f"/proc/{name}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                parent = int(pathlib.Path(f"/proc/{name}/stat").read_text().rsplit(")", 1)[1].split()[1])
+                parent = int(pathlib.Path(f"/proc/{name}/stat").read_text(errors="replace").rsplit(")", 1)[1].split()[1])
             except OSError:
                 continue
             if words and int(name) != os.getpid():
@@ -363,21 +394,24 @@ class Engine:
 
 def lacking(name):
     """What this host lacks for such an engine; "" = nothing."""
-    programs = {"docker": ("dockerd", "containerd", "runc"), "podman": ("podman", "conmon", "runc"), "btrfs": ("mkfs.btrfs",),
+    programs = {"criu": (), "docker": ("dockerd", "containerd", "runc"), "podman": ("podman", "conmon", "runc"), "btrfs": ("mkfs.btrfs",),
                 "runsc": ("runsc",), "tls": ("openssl", "nsenter", "ip"),
                 "registry": ("docker-registry", "htpasswd", "nsenter", "ip", "busybox")}[name]
+    if name == "criu":
+        return "" if criu.found() else "CRIU 4 (tests/support/criu.py fetches it)"
     missing = [program for program in (*programs, "unshare") if not shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin")]
     return ", ".join(missing + ([] if os.geteuid() == 0 else ["root"]))
 
 
 def main():
     name, is_remote = sys.argv[1].removesuffix("-tls"), sys.argv[1].endswith("-tls")
-    if missing := lacking(name) or (lacking("tls") if is_remote else ""):
+    has_criu = name == "podman"
+    if missing := lacking(name) or (lacking("tls") if is_remote else "") or (lacking("criu") if has_criu else ""):
         # The program finds none, not even somebody's own, and says so in its own way.
         print(f"there is no {name} here, for lack of {missing}", file=sys.stderr)
         variable = "DOCKER_HOST" if name == "docker" else "CONTAINER_HOST"
         return subprocess.run(sys.argv[2:], env={**os.environ, variable: "unix:///nonexistent/engine.sock"}).returncode
-    engine = Engine(name, is_remote=is_remote).start()
+    engine = Engine(name, is_remote=is_remote, has_criu=has_criu).start()
     code = 1
     try:
         code = subprocess.run([*engine.inside, *sys.argv[2:]], env=dict(os.environ, **engine.environment)).returncode

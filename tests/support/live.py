@@ -214,9 +214,14 @@ def all_pids():
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
+def told_of(pid, file):
+    """What /proc tells of a process, whose name can be any bytes."""
+    return pathlib.Path(f"/proc/{pid}/{file}").read_text(errors="replace")
+
+
 def stat_of(pid):
     with contextlib.suppress(OSError):
-        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
+        text = told_of(pid, "stat")
         return text[text.rindex(")") + 2:].split()
     return None
 
@@ -236,7 +241,7 @@ def name_of(pid):
     if stat is None or stat[0] == "Z":
         return None
     with contextlib.suppress(OSError):
-        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+        return told_of(pid, "comm").strip()
     return None
 
 
@@ -250,7 +255,7 @@ def find_in_box(box, pid):
         with contextlib.suppress(OSError):
             if f"ATOLL_SANDBOX_ID={box}".encode() not in pathlib.Path(f"/proc/{candidate}/environ").read_bytes().split(b"\0"):
                 continue
-            status = pathlib.Path(f"/proc/{candidate}/status").read_text()
+            status = told_of(candidate, "status")
             numbers = next(line.split()[1:] for line in status.splitlines() if line.startswith("NSpid:"))
             if int(numbers[-1]) == pid:
                 return candidate

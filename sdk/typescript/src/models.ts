@@ -498,7 +498,10 @@ export interface Driver {
 export interface DriverCapabilities {
   isolation?: Isolation;
   placement?: Placement;
-  /** cpu, memory, pids, disk, open_files, output, wall_time, cpu_time. */
+  /**
+   * cpu, memory, pids, disk, root_disk (what a persistent sandbox changes in its root), open_files,
+   * output, wall_time, cpu_time.
+   */
   limits?: Record<string, "none" | "per_process" | "enforced">;
   kill_tree?: "best_effort" | "sure";
   network?: "none" | "deny" | "rules";

@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
@@ -73,9 +74,16 @@ struct Placement {
   _exit(127);
 }
 
+ATOLL_IN_CHILD int copy_aside(int fd) {
+  const int aside = fcntl(fd, F_DUPFD_CLOEXEC, kAside);
+  // What it says where the limit is not even that high.
+  if (aside < 0 && errno == EINVAL) errno = EMFILE;
+  return aside;
+}
+
 ATOLL_IN_CHILD bool put_aside(Placement& placement, int fd) {
   if (placement.count >= kMostPlaced) return false;
-  const int aside = fcntl(fd, F_DUPFD_CLOEXEC, kAside);
+  const int aside = copy_aside(fd);
   if (aside < 0) return false;
   placement.fds[placement.count++] = aside;
   return true;
@@ -135,14 +143,18 @@ ATOLL_IN_CHILD bool join_cgroups(const BoxLaunch& launch) {
   return write(launch.hand_down, launch.hand_down_text, length) == static_cast<ssize_t>(length);
 }
 
-ATOLL_IN_CHILD bool raise_loopback() {
-  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return false;
+ATOLL_IN_CHILD bool raise_loopback(int socket) {
   ifreq request{};
   request.ifr_name[0] = 'l';
   request.ifr_name[1] = 'o';
   request.ifr_flags = IFF_UP | IFF_RUNNING;
-  const bool up = ioctl(fd, SIOCSIFFLAGS, &request) == 0;
+  return ioctl(socket, SIOCSIFFLAGS, &request) == 0;
+}
+
+ATOLL_IN_CHILD bool raise_loopback() {
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const bool up = raise_loopback(fd);
   close(fd);
   return up;
 }
@@ -219,8 +231,9 @@ ATOLL_IN_CHILD bool apply_landlock(const BoxLaunch& launch, const Placement& pla
   return syscall(SYS_landlock_restrict_self, launch.landlock, 0) == 0;
 }
 
-// A mount that translates ids takes no file of somebody whom the sandbox does not know, the host's
-// root included. What that root may do stays: the new ids are for files alone.
+// What is made for the sandbox belongs to its root from the beginning, and need not be given away
+// entry by entry; and a mount that translates ids takes no file of somebody whom the sandbox does
+// not know, the host's root included. What that root may do stays: the new ids are for files alone.
 ATOLL_IN_CHILD bool make_files_as_sandbox(uint32_t first_id) {
   if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) != 0) return false;
   setfsgid(first_id);
@@ -276,7 +289,7 @@ ATOLL_IN_CHILD int child_main(void* argument) {
     if (!put_aside(placement, launch.given[i])) fail(launch, BoxStage::descriptors);
   }
   const size_t first_made = placement.count;
-  const int program = fcntl(launch.program, F_DUPFD_CLOEXEC, kAside);
+  const int program = copy_aside(launch.program);
   if (program < 0) fail(launch, BoxStage::descriptors);
 #ifdef ATOLL_WEAKENABLE
   if (plan.without.has(Layer::descriptors)) {
@@ -301,8 +314,7 @@ ATOLL_IN_CHILD int child_main(void* argument) {
   }
   int settings = -1;
   if ((plan.namespaces & CLONE_NEWNS) != 0 && !plan.without.has(Layer::root)) {
-    if (plan.storage == Storage::pool && !make_files_as_sandbox(launch.first_id))
-      fail(launch, BoxStage::identity);
+    if (!rootless && !make_files_as_sandbox(launch.first_id)) fail(launch, BoxStage::identity);
     settings = build_root(launch, placement);
   }
 
@@ -415,8 +427,9 @@ Result<StartedAgent> start_box(BoxLaunch& launch) {
 
 Fd make_network(int home) {
   if (unshare(CLONE_NEWNET) != 0) return {};
-  const bool is_up = raise_loopback();
-  Fd made(is_up ? open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC) : -1);
+  const Fd inside(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const bool is_up = inside && raise_loopback(inside.get());
+  Fd made(is_up ? ioctl(inside.get(), SIOCGSKNS) : -1);
   const int failure = errno;
   // Whatever is made next must not find itself in a sandbox's.
   if (setns(home, CLONE_NEWNET) != 0) std::abort();

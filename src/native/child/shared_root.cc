@@ -45,7 +45,8 @@ ATOLL_IN_CHILD int child_main(void* argument) {
     const Step& step = launch.plan->steps[i];
     if (carry_out(launch, step) != 0) fail(BoxStage::step, step.target.c_str());
   }
-  if (make_stage_the_root() != 0 || unshare(CLONE_NEWNS) != 0 || umount2("root", MNT_DETACH) != 0)
+  if (make_stage_the_root() != 0 || umount2("etc", MNT_DETACH) != 0 || unshare(CLONE_NEWNS) != 0 ||
+      umount2("root", MNT_DETACH) != 0)
     fail(BoxStage::stage, "");
   making.stage = openat(proc, "self/ns/mnt", O_RDONLY | O_CLOEXEC);
   if (making.stage < 0) fail(BoxStage::stage, "");

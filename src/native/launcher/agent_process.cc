@@ -49,6 +49,8 @@ __attribute__((no_sanitize("address", "undefined", "thread"))) void become_agent
     fine = aside[i] >= 0;
   }
   const int program = fine ? fcntl(plan->program, F_DUPFD, kAside) : -1;
+  // What fcntl says where the limit is not even that high.
+  if (program < 0 && errno == EINVAL) errno = EMFILE;
   for (int i = 0; i < plan->count && fine; ++i) fine = dup2(aside[i], kAgentConnection + i) >= 0;
   if (fine && program >= 0) {
     syscall(SYS_close_range, static_cast<unsigned>(kAgentConnection + plan->count),

@@ -18,6 +18,7 @@
 #include "native/agent_places.h"
 #include "native/box_facts.h"
 #include "native/child/box_child.h"
+#include "native/child/in_child.h"
 #include "native/landlock.h"
 #include "native/user_namespace.h"
 #include "os/file.h"
@@ -27,6 +28,9 @@ namespace atl::native {
 namespace {
 
 constexpr int kAttempts = 5;
+constexpr const char* kAllowNamespaces =
+    "allow them: sysctl -w user.max_user_namespaces=65536 kernel.unprivileged_userns_clone=1 "
+    "kernel.apparmor_restrict_unprivileged_userns=0";
 // For so long what was seen of the host is believed: a hundred calls that say the same.
 constexpr auto kGlance = std::chrono::seconds(1);
 
@@ -38,25 +42,34 @@ bool has_capability(int capability) {
   return (held[capability / 32].effective >> (capability % 32) & 1U) != 0;
 }
 
+ATOLL_IN_CHILD int end_at_once(void*) { _exit(0); }
+
 // Asks the kernel by doing it: settings that forbid it have many names, and one of them lets the
-// namespace be made but gives no rights in it.
+// namespace be made but gives no rights in it. Root needs none there: its own are what the other
+// namespaces are made with, and making those here would take as long as making a sandbox's.
 Result<> try_user_namespace() {
-  const pid_t child = fork();
-  if (child < 0) return os_error("starting a process");
-  if (child == 0)
-    _exit(unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID) == 0 &&
-                  mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0
-              ? 0
-              : errno);
+  pid_t child = 0;
+  if (geteuid() == 0) {
+    alignas(16) char stack[4096];
+    child = clone(end_at_once, stack + sizeof stack,
+                  CLONE_VM | CLONE_VFORK | CLONE_NEWUSER | SIGCHLD, nullptr);
+  } else {
+    child = fork();
+    if (child == 0)
+      _exit(unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID) == 0 &&
+                    mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0
+                ? 0
+                : errno);
+  }
+  if (child < 0)
+    return os_error(geteuid() == 0 ? "making a user namespace" : "starting a process")
+        .with_hint(kAllowNamespaces);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   const int failure = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
   if (failure == 0) return {};
-  return os_error_from(failure, "making a user namespace")
-      .with_hint(
-          "allow them: sysctl -w user.max_user_namespaces=65536 "
-          "kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0");
+  return os_error_from(failure, "making a user namespace").with_hint(kAllowNamespaces);
 }
 
 BoxSupport look(const CgroupSlice& cgroups) {
@@ -76,7 +89,8 @@ BoxSupport look(const CgroupSlice& cgroups) {
   }
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) == 0 || errno != EFAULT)
     return refuse("the kernel does not offer seccomp", "it needs CONFIG_SECCOMP_FILTER");
-  for (const int needed : {CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_CHOWN, CAP_NET_ADMIN}) {
+  for (const int needed :
+       {CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_CHOWN, CAP_NET_ADMIN}) {
     if (!support.rootless && !has_capability(needed)) {
       return refuse("the launcher is root without the capabilities to make namespaces",
                     "run it outside of a container, or give the container CAP_SYS_ADMIN");
@@ -230,6 +244,12 @@ Result<std::shared_ptr<const Plan>> BoxMaker::plan_for(const BoxOrder& order) {
   planned_ = order.request;
   plan_ = std::make_shared<const Plan>(std::move(plan));
   return plan_;
+}
+
+int BoxMaker::network_to_make() const {
+  const bool is_needed = support_.available && !support_.rootless &&
+                         !without_.has(Layer::network_namespace) && networks_.is_empty();
+  return is_needed ? networks_.home() : -1;
 }
 
 Result<std::unique_ptr<BoxInMaking>> BoxMaker::begin(BoxOrder order) {

@@ -76,6 +76,10 @@ class BoxMaker final {
   LayerSet without() const { return without_; }
   // Has to be open before a sandbox is made that asks for it.
   StoragePool& pool() { return pool_; }
+  // What is seen of the host is believed for a second, so that it can be looked at ahead.
+  const HostView& look_at_host();
+  // From where the next sandbox's network is to be made; -1 = there is one, or it needs none.
+  int network_to_make() const;
   // Everything up to the start of `launch`, which takes its time and needs nothing of ours.
   Result<std::unique_ptr<BoxInMaking>> begin(BoxOrder order);
   // Once it has been started. True: it was in vain for a reason that has passed, start it again.
@@ -90,7 +94,6 @@ class BoxMaker final {
  private:
   BoxMaker(CgroupSlice cgroups, LayerSet without);
   Result<> open_once();
-  const HostView& look_at_host();
   Result<std::shared_ptr<const Plan>> plan_for(const BoxOrder& order);
   Result<> gather_trees(BoxInMaking& making);
   Result<> prepare_launch(BoxInMaking& making);

@@ -35,16 +35,29 @@ void* BoxStarter::serve(void* self) {
   auto& starter = *static_cast<BoxStarter*>(self);
   for (;;) {
     pthread_mutex_lock(&starter.mutex_);
-    while (starter.launch_ == nullptr) pthread_cond_wait(&starter.wanted_, &starter.mutex_);
-    BoxLaunch& launch = *std::exchange(starter.launch_, nullptr);
+    while (starter.launch_ == nullptr && starter.network_home_ < 0)
+      pthread_cond_wait(&starter.wanted_, &starter.mutex_);
+    const int home = std::exchange(starter.network_home_, -1);
+    BoxLaunch* const launch = std::exchange(starter.launch_, nullptr);
     pthread_mutex_unlock(&starter.mutex_);
-    auto started = start_box(launch);
+    if (home >= 0 && !starter.network_) starter.network_ = native::make_network(home);
+    if (launch == nullptr) continue;
+    if (launch->network != nullptr && !*launch->network)
+      *launch->network = std::move(starter.network_);
+    auto started = start_box(*launch);
     pthread_mutex_lock(&starter.mutex_);
     starter.started_ = std::move(started);
     pthread_mutex_unlock(&starter.mutex_);
     const uint64_t one = 1;
     static_cast<void>(write(starter.done_.get(), &one, sizeof one) == sizeof one);
   }
+}
+
+void BoxStarter::make_network(int home) {
+  pthread_mutex_lock(&mutex_);
+  network_home_ = home;
+  pthread_cond_signal(&wanted_);
+  pthread_mutex_unlock(&mutex_);
 }
 
 void BoxStarter::start(BoxLaunch& launch) {

@@ -21,6 +21,9 @@ class BoxStarter final {
   // Readable once the start has ended; then take() tells how.
   int done() const { return done_.get(); }
   bool is_busy() const { return is_busy_; }
+  // Ahead of a start that needs one: a new network takes as long as the groups and ids that are
+  // made meanwhile. Only when it is not busy.
+  void make_network(int home);
   // Only when it is not busy. What `launch` points at stays as it is until take().
   void start(BoxLaunch& launch);
   Result<StartedAgent> take();
@@ -34,6 +37,8 @@ class BoxStarter final {
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t wanted_ = PTHREAD_COND_INITIALIZER;
   BoxLaunch* launch_ = nullptr;
+  int network_home_ = -1;
+  Fd network_;  // the thread's alone
   std::optional<Result<StartedAgent>> started_;
 };
 

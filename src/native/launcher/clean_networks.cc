@@ -23,6 +23,9 @@ constexpr const char* kTold[] = {"sockstat", "dev",       "snmp",       "netstat
 CleanNetworks::CleanNetworks() {
   if (auto home = os::open_at(AT_FDCWD, "/proc/thread-self/ns/net", O_RDONLY))
     home_ = std::move(*home);
+  // What is looked up in it is that of the namespace in which this thread is then.
+  if (auto told = os::open_at(AT_FDCWD, "/proc/thread-self/net", O_PATH | O_DIRECTORY))
+    told_ = std::move(*told);
 }
 
 Fd CleanNetworks::take() {
@@ -52,8 +55,7 @@ std::string CleanNetworks::look_at(const Fd& network) const {
   std::string seen;
   bool is_complete = true;
   for (const char* name : kTold) {
-    const auto text =
-        os::read_file(AT_FDCWD, std::string("/proc/thread-self/net/") + name, kLargestFile);
+    const auto text = os::read_file(told_.get(), name, kLargestFile);
     // A host without version 6 lacks half of them, always the same.
     is_complete &= text || text.error().os_errno() == ENOENT;
     if (!text) continue;

@@ -21,6 +21,7 @@ class CleanNetworks final {
 
   // Where new ones are made from; -1 = they cannot be kept here.
   int home() const { return home_.get(); }
+  bool is_empty() const { return clean_.empty(); }
   // Empty if there is none.
   Fd take();
   // What a sandbox had, after the end of its last process.
@@ -30,6 +31,7 @@ class CleanNetworks final {
   std::string look_at(const Fd& network) const;
 
   Fd home_;
+  Fd told_;
   std::string like_new_;
   std::vector<Fd> clean_;
   bool was_given_back_ = false;

@@ -242,6 +242,8 @@ Result<> Launcher::handle(Client& client, const Packet& packet, std::vector<Fd> 
       const LauncherHello reply{std::min(version, kLauncherVersion), ATOLL_VERSION,
                                 maker_->support()};
       answer(client, packet.request, Operation::ok, encode(reply));
+      // Who has started us is about to ask for a sandbox.
+      if (options_.life == LauncherLife::embedded && reply.boxes.available) maker_->look_at_host();
       return {};
     }
     case Operation::create: {

@@ -131,6 +131,7 @@ Result<> Launcher::begin_box(Waiting& one) {
                  making.box->record.token};
   for (size_t i = 1; i < one.descriptors.size(); ++i)
     order.directories.push_back(std::move(one.descriptors[i]));
+  if (const int home = maker_->network_to_make(); home >= 0) starter_->make_network(home);
   TRY(making.parts, maker_->begin(std::move(order)));
   making_ = std::make_unique<Making>(std::move(making));
   starter_->start(making_->parts->launch);
@@ -186,7 +187,10 @@ Result<> Launcher::end_box(Making making, StartedAgent agent) {
     kept->move_up(kNotForChildren);
   auto watched =
       poller_.add(box->pidfd.get(), EPOLLIN, [this, id](uint32_t) { on_agent_ended(id); });
-  auto saved = watched ? save_record(box->directory.get(), box->record) : watched;
+  // Nobody takes up the sandboxes of an embedded launcher.
+  auto saved = watched && options_.life == LauncherLife::kept
+                   ? save_record(box->directory.get(), box->record)
+                   : watched;
   if (!saved) {
     if (watched) poller_.remove(box->pidfd.get());
     static_cast<void>(os::send_signal(box->pidfd, SIGKILL));

@@ -7,6 +7,7 @@
 // Descriptor 3 is the run directory; in a service it becomes that.
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -31,38 +32,55 @@ int fail(const Error& error) {
   return 125;
 }
 
-// A program that lies beside us; asking the kernel where we are cannot be misled by argv.
-Result<Fd> open_companion(const char* name) {
-  char path[4096];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 16);
-  if (length < 0) return os_error("finding my own program");
-  std::string program(path, static_cast<size_t>(length));
-  program.resize(program.rfind('/') + 1);
-  program += name;
-  // Through a read-only mount that hangs nowhere: whoever gets hold of a running agent's program
-  // cannot write to it.
+// Through a read-only mount that hangs nowhere: whoever gets hold of a running agent's program
+// cannot write to it.
+Result<Fd> open_read_only(const std::string& path) {
   if (geteuid() == 0) {
-    Fd tree(open_tree(AT_FDCWD, program.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+    Fd tree(open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
     mount_attr wanted{};
     wanted.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-    if (tree && mount_setattr(tree.get(), "", AT_EMPTY_PATH, &wanted, sizeof wanted) == 0) {
-      return tree;
-    }
+    const unsigned flags = AT_EMPTY_PATH | AT_RECURSIVE;
+    if (tree && mount_setattr(tree.get(), "", flags, &wanted, sizeof wanted) == 0) return tree;
   }
-  return os::open_at(AT_FDCWD, program, O_PATH);
+  return os::open_at(AT_FDCWD, path, O_PATH);
 }
+
+// The programs that lie beside us; asking the kernel where we are cannot be misled by argv.
+struct Companions {
+  std::string path;
+  Fd directory;  // one mount for all, because the kernel takes its time to let go of each
+
+  static Result<Companions> find() {
+    char path[4096];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+    if (length < 0) return os_error("finding my own program");
+    Companions found{std::string(path, static_cast<size_t>(length)), Fd()};
+    found.path.resize(found.path.rfind('/') + 1);
+    TRY(found.directory, open_read_only(found.path));
+    return found;
+  }
+
+  Result<Fd> open(const char* name) const {
+    Fd program(openat(directory.get(), name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat info{};
+    if (program && fstat(program.get(), &info) == 0 && S_ISREG(info.st_mode)) return program;
+    return open_read_only(path + name);  // a link would lead out of the mount
+  }
+};
 
 int serve(LauncherLife life, Identity identity, Fd listener = {}) {
   LauncherOptions options;
   options.listener = std::move(listener);
   options.life = life;
   options.identity = identity;
-  auto program = open_companion("atoll-agent");
+  const auto beside = Companions::find();
+  if (!beside) return fail(beside.error());
+  auto program = beside->open("atoll-agent");
   if (!program) return fail(program.error());
   options.program = std::move(*program);
   // Missed by those alone who need it.
-  options.oci_program = open_companion("atoll-oci").value_or(Fd());
-  options.pool_program = open_companion("atoll-pool").value_or(Fd());
+  options.oci_program = beside->open("atoll-oci").value_or(Fd());
+  options.pool_program = beside->open("atoll-pool").value_or(Fd());
   options.run_directory = Fd(fcntl(kRunDirectory, F_DUPFD_CLOEXEC, 10));
   if (life == LauncherLife::embedded) {
     options.client = Fd(fcntl(kClient, F_DUPFD_CLOEXEC, 10));

@@ -298,7 +298,8 @@ class DriverCapabilities(TypedDict, total=False):
 
     isolation: Isolation
     placement: Placement
-    # cpu, memory, pids, disk, open_files, output, wall_time, cpu_time.
+    # cpu, memory, pids, disk, root_disk (what a persistent sandbox changes in its root), open_files, output,
+    # wall_time, cpu_time.
     limits: Dict[str, Literal["none", "per_process", "enforced"]]
     kill_tree: Literal["best_effort", "sure"]
     network: Literal["none", "deny", "rules"]

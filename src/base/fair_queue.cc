@@ -1,4 +1,4 @@
-#include "core/fair_queue.h"
+#include "base/fair_queue.h"
 
 #include <algorithm>
 

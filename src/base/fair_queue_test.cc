@@ -1,4 +1,4 @@
-#include "core/fair_queue.h"
+#include "base/fair_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <vector>
-
-#include "core/pace.h"
 
 namespace atl {
 namespace {
@@ -119,18 +117,6 @@ TEST(FairQueue, TenThousandRequestsOfFiftyTenantsAreServedFairly) {
     EXPECT_LE(most, 1.2 * least) << "after " << i;
   }
   EXPECT_EQ(queue.size(), 5'000U);
-}
-
-TEST(Pace, TellsWhenToComeAgainFromWhatItSaw) {
-  Pace pace;
-  EXPECT_EQ(pace.until(std::chrono::seconds(9), 5), std::chrono::seconds(1)) << "nothing is known";
-  for (int i = 1; i <= 10; ++i) pace.note(std::chrono::seconds(2 * i));
-
-  EXPECT_EQ(pace.until(std::chrono::seconds(20), 1), std::chrono::seconds(2));
-  EXPECT_EQ(pace.until(std::chrono::seconds(20), 5), std::chrono::seconds(10));
-  EXPECT_EQ(pace.until(std::chrono::seconds(60), 1), std::chrono::seconds(40))
-      << "it has become slow";
-  EXPECT_EQ(pace.until(std::chrono::seconds(20), 1'000), Pace::kLongest);
 }
 
 }  // namespace
