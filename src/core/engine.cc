@@ -394,6 +394,12 @@ bool Engine::has_root(std::string_view host_path) const {
   });
 }
 
+bool Engine::has_kept() const {
+  return std::ranges::any_of(impl_->parts.sandboxes.all(), [](const RecordPtr& record) {
+    return record->is_kept() && record->state != State::stopping;
+  });
+}
+
 const EngineOptions& Engine::options() const { return impl_->parts.options; }
 
 Task<> Engine::destroy(Caller caller, std::string id_or_name, Remains remains) {

@@ -450,6 +450,8 @@ class Engine final : private DriverListener {
   TenantUse use_of(const std::string& tenant) const;
   // Whether a sandbox that has not ended has this directory of the host as its root.
   bool has_root(std::string_view host_path) const;
+  // Whether one is there that may not end before it is kept.
+  bool has_kept() const;
   const EngineOptions& options() const;
   // From now on nobody is admitted, and those who wait for their turn are told so.
   void close_admission();

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import threading
 import time
@@ -142,6 +143,10 @@ class Checkpoints(Cases):
             self.assertEqual(self.told(box)["state"], "running")
             self.assertEqual(self.sh(box, "cat file"), "mine\n")
             self.assertEqual(self.snapshots(), [])
+            self.daemon.process.send_signal(signal.SIGINT)  # everything is to end
+            self.assertNotEqual(self.daemon.process.wait(timeout=60), 0)
+            self.start()
+            self.assertEqual(self.sh(box, "cat file"), "mine\n")
         finally:
             subprocess.run(["umount", small], check=True)
         self.destroy(box)
@@ -215,7 +220,8 @@ class Lifecycles(Cases):
         steady = self.daemon.create(driver="native", lifecycle="persistent")
         told = self.told(steady)
         self.assertEqual((told["lifecycle"], told["expires_at"]), ("persistent", None))
-        running = subprocess.Popen([ATOLL, "run", "--driver", "native", "--", "sleep", "60"], env=self.environment())
+        running = subprocess.Popen([ATOLL, "run", "--driver", "native", "--", "sleep", "60"], env=self.environment(),
+                                   stderr=subprocess.DEVNULL)
         try:
             def find():
                 listed = self.ask("GET", "/v1/sandboxes", status=200).json["sandboxes"]
