@@ -9,7 +9,7 @@ using enum net::Method;
 constexpr Route kRoutes[] = {
     {get, "/v1/sandboxes/{id}", Action::look, v1::get_sandbox, "", Answer::whole,
      Traced::when_asked},
-    {delete_, "/v1/sandboxes/{id}", Action::manage, v1::delete_sandbox},
+    {delete_, "/v1/sandboxes/{id}", Action::manage, v1::delete_sandbox, "discard"},
     {post, "/v1/sandboxes/{id}/exec", Action::use, v1::exec, "on_disconnect"},
     {get, "/v1/sandboxes/{id}/exec", Action::use, v1::exec_socket, "on_disconnect",
      Answer::streams},

@@ -172,8 +172,8 @@ Task<> Daemon::stop(Ending ending) {
   Event over(impl.executor);
   spawn(impl.executor, impl.server.drain(deadline), [over](Result<>) mutable { over.fire(); });
   auto ended = co_await impl.engine.shut_down(ending);
-  if (impl.parts.most_parked > 0) {
-    // Those that were made ahead would end with us, only later.
+  if (impl.parts.most_parked > 0 && !impl.engine.has_kept()) {
+    // Those that were made ahead would end with us, only later. What could not be kept stays.
     auto parked = co_await impl.launcher.end_all();
     if (!parked) {
       telemetry::log_warn("the launcher does not end what is left",

@@ -94,6 +94,9 @@ Offer offer_for(const Flag& flag) {
   const bool is_end = flag.name == "on-expire" || flag.name == "on-idle" || flag.name == "on-last";
   if (is_end) return {words_of<OnEnd>()};
   if (flag.name == "on-failure") return {words_of<OnFailure>()};
+  if (flag.name == "lifecycle") return {words_of<Life>()};
+  if (flag.name == "persistence") return {words_of<Persistence>()};
+  if (flag.name == "checkpoint") return {words_of<SnapshotKind>()};
   if (flag.name == "role") return {"admin member viewer agent"};
   return {};
 }

@@ -10,6 +10,7 @@ namespace {
 constexpr Flag kFlags[] = {
     {"force", 'f', "", "one that is not there is no error"},
     {"all", 'a', "", "every sandbox"},
+    {"discard", 0, "", "keep nothing, of those with --checkpoint neither"},
 };
 
 Result<int> rm(Context& context) {
@@ -30,7 +31,8 @@ Result<int> rm(Context& context) {
 
   return for_each(context, *client, sandboxes,
                   [&](Client& daemon, const std::string& sandbox) -> Result<std::string> {
-                    auto removed = daemon.remove(sandbox_path(sandbox));
+                    const char* how = args.has("discard") ? "?discard=true" : "";
+                    auto removed = daemon.remove(sandbox_path(sandbox) + how);
                     const bool missing = !removed && removed.error().code() == Code::not_found;
                     if (!removed && !(missing && may_miss)) return std::move(removed).error();
                     std::string out = R"({"id":)";

@@ -56,6 +56,9 @@ constexpr Flag kFlags[] = {
     {"pull", 0, "WHEN", "when the engine fetches it: missing (default), never, always"},
     {"runtime", 0, "NAME", "a runtime of the driver's engine: runsc, kata (atoll drivers)"},
     {"persistent", 0, "", "keep what is changed in the root file system"},
+    {"lifecycle", 0, "WHAT", "session (default), or persistent: as long as the server"},
+    {"persistence", 0, "WHAT", "ephemeral (default), persistent, checkpoint"},
+    {"checkpoint", 0, "WHAT", "what ends is kept for the next of its name: disk or memory", "disk"},
     {"network", 0, "WHAT", "none, or bridge with a profile that allows it"},
     {"snapshot", 0, "NAME", "start from a snapshot, by its id or name (atoll snapshot ls)"},
     {"explain", 0, "", "tell what would be made, and make nothing"},
@@ -268,6 +271,18 @@ Result<SandboxAsked> sandbox_from(const Args& args) {
   }
   request.runtime = args.find("runtime");
   if (args.has("persistent")) request.persistence = Persistence::persistent;
+  if (const auto text = args.find("persistence")) {
+    TRY(request.persistence, parse_enum<Persistence>("persistence", *text));
+  }
+  if (const auto text = args.find("lifecycle")) {
+    TRY(request.lifecycle, parse_enum<Life>("lifecycle", *text));
+  }
+  if (const auto text = args.find("checkpoint")) {
+    TRY(request.checkpoint, parse_enum<SnapshotKind>("checkpoint", *text));
+    if (args.given("persistence") && request.persistence != Persistence::checkpoint)
+      return usage_error("--checkpoint: it takes --persistence checkpoint");
+    request.persistence = Persistence::checkpoint;
+  }
   if (const auto text = args.find("network")) {
     TRY(request.network, parse_enum<Network>("network", *text));
   }

@@ -217,7 +217,7 @@ Result<ContainerSpec> make_container_spec(const SandboxSpec& spec) {
   made.disk_bytes = mib(asked.disk_mb, native::kDefaultDisk);
   made.runtime = spec.runtime;
   made.network = spec.network;
-  made.is_persistent = spec.persistence == Persistence::persistent;
+  made.is_persistent = spec.persistence != Persistence::ephemeral;
   made.limits_root = made.is_persistent;
   made.must_limit_root = made.is_persistent && asked.disk_mb.has_value();
   if (asked.pids) made.pids = static_cast<uint64_t>(*asked.pids);

@@ -255,6 +255,10 @@ Task<SandboxView> Changer::restart(RecordPtr record, Op op) {
 Task<SandboxView> Changer::renew(RecordPtr record, std::optional<std::chrono::seconds> ttl) {
   if (ttl) CO_TRY_OK(check_ttl(*ttl, parts_.options));
   CO_TRY(auto turn, co_await record->turns.take());
+  if (record->lifecycle == Lifecycle::persistent) {
+    co_return Error(Code::conflict, "sandbox " + record->id +
+                                        " lives as long as the server, so it has no time to renew");
+  }
   CO_TRY_OK(expect(*record, {State::running, State::paused, State::stopped, State::failed},
                    "be renewed"));
   CO_TRY_OK(co_await ensure_handle(record));
@@ -367,12 +371,15 @@ Task<SnapshotView> Changer::snapshot(RecordPtr record, std::string owner, Snapsh
   }
   CO_TRY_OK(expect(*record, {State::running, State::paused, State::stopped}, "be snapshotted"));
   CO_TRY_OK(co_await ensure_handle(record));
-  CO_TRY(DriverSlot * slot, parts_.drivers.get_ready(record->driver));
-  const SnapshotKind kind = ask.kind;
+  CO_TRY_OK(parts_.drivers.get_ready(record->driver));
   CO_TRY(auto snapshot, co_await parts_.snapshots.begin(*record, std::move(owner), std::move(ask)));
+  co_return co_await take(record, std::move(snapshot));
+}
 
+Task<SnapshotView> Changer::take(RecordPtr record, SnapshotPtr snapshot) {
+  DriverSlot* const slot = parts_.drivers.find(record->driver);
   const auto handle = record->handle;
-  SnapshotRequest request{snapshot->view.id, kind};
+  SnapshotRequest request{snapshot->view.id, snapshot->view.kind};
   auto taken = co_await slot->driver->snapshot(*handle, std::move(request));
   Result<> kept;
   if (!taken) {

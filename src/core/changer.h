@@ -29,6 +29,8 @@ class Changer final {
   // Made anew; see reset.cc.
   Task<SandboxView> reset(RecordPtr record, Caller caller, std::map<std::string, std::string> env);
   Task<SnapshotView> snapshot(RecordPtr record, std::string owner, SnapshotAsk ask);
+  // What ends is kept for the next one of its name; while its turn is held. See keep.cc.
+  Task<> keep(RecordPtr record);
   Task<std::vector<SandboxView>> fork(RecordPtr record, Caller caller, size_t count,
                                       SnapshotKind kind);
   Task<SandboxView> resize(RecordPtr record, Caller caller, Resources resources);
@@ -67,6 +69,8 @@ class Changer final {
   // The answer to somebody who asks for what is so already.
   Task<SandboxView> confirm(RecordPtr record);
   Task<> ensure_handle(RecordPtr record);
+  // Has the driver make a snapshot that the store knows of; nothing is left of one that fails.
+  Task<SnapshotView> take(RecordPtr record, SnapshotPtr snapshot);
   // Code::unsupported, naming drivers that can, unless the sandbox's own driver can.
   // Code::unavailable when its driver has no room for `more` beside what is there.
   Result<> check_driver_room(const SandboxRecord& record, const policy::Amounts& more);

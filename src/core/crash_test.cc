@@ -6,6 +6,7 @@
 // handed to the store but not awaited.
 #include "core/engine_world_internal.h"
 #include "core/event_log.h"
+#include "json/describe.h"
 
 namespace atl {
 namespace {
@@ -246,6 +247,38 @@ TEST(Crash, DuringDestroyTheSandboxIsRunningOrGone) {
           EXPECT_THAT(world.host().ids(), IsEmpty());
         }
       });
+}
+
+// There is the sandbox, or a whole checkpoint of it, and the next of its name has its files.
+TEST(Crash, DuringAnEndThatIsKeptNothingIsLost) {
+  const auto kept = [] {
+    CreateRequest request;
+    request.name = "web";
+    request.persistence = Persistence::checkpoint;
+    return request;
+  };
+  for (const State begins : {State::running, State::paused, State::stopped}) {
+    SCOPED_TRACE(json::name_of(begins));
+    sweep_crashes(
+        [&](EngineWorld& world) {
+          const auto id = world.create(kept()).value().id;
+          world.host().boxes.at(id)->files["/workspace/f"] = {.bytes = "mine"};
+          if (begins == State::paused) EXPECT_TRUE(world.run(world.engine().pause({}, id)));
+          if (begins == State::stopped) EXPECT_TRUE(world.run(world.engine().stop({}, id)));
+          return id;
+        },
+        [](EngineWorld& world, std::string id) { return world.engine().destroy({}, id); },
+        [&](EngineWorld& world, std::string id) {
+          if (world.engine().get({}, id)) {
+            EXPECT_EQ(world.host().boxes.at(id)->files.at("/workspace/f").bytes, "mine");
+            EXPECT_TRUE(world.run(world.engine().destroy({}, id)));
+          }
+          EXPECT_FALSE(world.host().has(id));
+          const auto next = world.create(kept());
+          ASSERT_TRUE(next) << next.error().message();
+          EXPECT_EQ(world.exec(next->id, {"cat", "f"}), "mine");
+        });
+  }
 }
 
 TEST(Crash, DuringStopTheSandboxIsRunningOrStopped) {

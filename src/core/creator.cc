@@ -59,6 +59,9 @@ Result<SandboxSpec> copy(const SandboxSpec& spec) {
 
 // To a run, and to one that waits in a pool, nobody comes back.
 void never_wait(CreateRequest& request) {
+  if (request.persistence == Persistence::checkpoint) request.persistence = Persistence::ephemeral;
+  request.checkpoint = std::nullopt;
+  request.lifecycle = std::nullopt;
   request.on_expire = request.on_idle = std::nullopt;
   request.keep = std::nullopt;
   request.on_failure = std::nullopt;
@@ -88,7 +91,12 @@ Task<SandboxView> Creator::create(Caller caller, CreateRequest request,
   telemetry::StageTimer timer(parts_.clock);
   timer.trace_to(caller.trace);
   CO_TRY_OK(settle(request, Lifecycle::session));
-  CO_TRY(auto snapshot, use_snapshot(caller, request));
+  CO_TRY_OK(check_checkpoint(request));
+  CO_TRY_OK(check_lifecycle(caller, request));
+  const Lifecycle lifecycle =
+      request.lifecycle == Life::persistent ? Lifecycle::persistent : Lifecycle::session;
+  const bool goes_on = request.persistence == Persistence::checkpoint && request.snapshot.empty();
+  CO_TRY(auto snapshot, use_newest(caller, request));
   CO_TRY_OK(check_create(request, parts_.options));
   if (idempotency) CO_TRY_OK(check_idempotency(*idempotency));
   CO_TRY_OK(co_await ask_if_needed(wish_of(caller, request)));
@@ -99,9 +107,15 @@ Task<SandboxView> Creator::create(Caller caller, CreateRequest request,
     CO_TRY(made, co_await find_made(caller, request, idempotency));
     if (made) co_return *std::move(made);
   }
+  // One of this name may have ended meanwhile.
+  const auto newest = parts_.snapshots.find_checkpoint(caller.tenant, request.name);
+  if (goes_on && request.snapshot != (newest ? newest->view.id : "")) {
+    co_return Error(Code::conflict, "sandbox " + request.name + " has only just ended")
+        .with_hint("try again");
+  }
 
   CO_TRY(auto planned,
-         plan(caller, std::move(request), Lifecycle::session, std::move(timer), std::move(entry)));
+         plan(caller, std::move(request), lifecycle, std::move(timer), std::move(entry)));
   planned.snapshot = std::move(snapshot);
   const auto record = planned.record;
   if (idempotency) {
@@ -228,7 +242,10 @@ Result<std::shared_ptr<const SnapshotView>> Creator::use_snapshot(const Caller& 
   request.driver = from.driver;
   request.image = from.image;
   request.runtime = from.runtime;
-  request.persistence = from.persistence;
+  // What is only made from a checkpoint leaves none itself.
+  const bool has_root = holds_root(from) && from.persistence != Persistence::ephemeral;
+  if (request.persistence != Persistence::checkpoint)
+    request.persistence = has_root ? Persistence::persistent : Persistence::ephemeral;
   Resources& has = request.resources;
   const Resources& had = from.resources;
   if (!has.cpu && !has.sharing && !has.cpu_weight) {
@@ -240,6 +257,19 @@ Result<std::shared_ptr<const SnapshotView>> Creator::use_snapshot(const Caller& 
   if (!has.pids) has.pids = had.pids;
   if (!has.disk_mb) has.disk_mb = had.disk_mb;
   return *std::move(used);
+}
+
+Result<std::shared_ptr<const SnapshotView>> Creator::use_newest(const Caller& caller,
+                                                                CreateRequest& request) const {
+  TRY(auto checkpoint, find_checkpoint(caller, request));
+  if (checkpoint.empty()) return use_snapshot(caller, request);
+  request.snapshot = std::move(checkpoint);
+  // What it may use is what the request says.
+  const Resources asked = request.resources;
+  const Caller keeper{.tenant = caller.tenant, .role = Role::admin};
+  auto used = use_snapshot(keeper, request);
+  request.resources = asked;
+  return used;
 }
 
 Task<> Creator::ask_if_needed(RouteWish wish) {

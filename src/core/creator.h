@@ -90,6 +90,12 @@ class Creator final {
   // Fills in what a snapshot decides; null without one. Code::not_found for one that is not there.
   Result<std::shared_ptr<const SnapshotView>> use_snapshot(const Caller& caller,
                                                            CreateRequest& request) const;
+  // The same with the checkpoint that the request goes on from, when there is one.
+  Result<std::shared_ptr<const SnapshotView>> use_newest(const Caller& caller,
+                                                         CreateRequest& request) const;
+  // The id of what a sandbox of this name has left; "" when that is not asked for, when one lives,
+  // and when there is nothing.
+  Result<std::string> find_checkpoint(const Caller& caller, const CreateRequest& request) const;
   Result<Plan> plan(const Caller& caller, CreateRequest request, Lifecycle lifecycle,
                     telemetry::StageTimer timer, Entry entry);
   Task<> make(Plan plan);

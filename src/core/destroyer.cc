@@ -11,6 +11,14 @@ bool is_expiry(EndReason reason) {
   return reason == EndReason::expired || reason == EndReason::ended;
 }
 
+// Of one that is not made yet, or whose end had begun, there is nothing to keep any more.
+bool must_be_kept(const SandboxRecord& record, EndReason reason) {
+  const bool is_whole = record.state == State::running || record.state == State::paused ||
+                        record.state == State::stopped || record.state == State::failed;
+  return record.is_kept() && is_whole && !record.is_doomed && reason != EndReason::discarded &&
+         record.lifecycle != Lifecycle::ephemeral && record.lifecycle != Lifecycle::pooled;
+}
+
 }  // namespace
 
 Task<> Destroyer::destroy(RecordPtr record, EndReason reason) {
@@ -35,7 +43,7 @@ Task<> Destroyer::take_turn_and_end(RecordPtr record, EndReason reason) {
   auto turn = waits_in_line ? record->turns.take()
                             : record->turns.take_before_all(std::move(being_destroyed));
   // Nobody waits for an image to come that nobody wants. One whose time is up stays in line.
-  if (!waits_in_line) record->give_up->give_up();
+  if (!waits_in_line && !must_be_kept(*record, reason)) record->give_up->give_up();
   CO_TRY(auto held, co_await std::move(turn));
   if (record->state == State::destroyed || record->ended_at) co_return Result<>();
   if (reason == EndReason::expired) {
@@ -46,9 +54,11 @@ Task<> Destroyer::take_turn_and_end(RecordPtr record, EndReason reason) {
     }
   }
 
+  const bool is_kept = must_be_kept(*record, reason);
+  if (is_kept) CO_TRY_OK(co_await keep(record));
   // A run that is over has been asked by itself, and one that is given up ends at once.
   const bool may_say_goodbye =
-      record->state == State::running && record->lifecycle != Lifecycle::ephemeral;
+      !is_kept && record->state == State::running && record->lifecycle != Lifecycle::ephemeral;
   CO_TRY(auto intent, co_await announce(record, reason));
   if (may_say_goodbye) CO_TRY_OK(co_await say_goodbye(parts_, record));
   auto destroyed = co_await destroy_on_driver(record);
@@ -64,6 +74,20 @@ Task<> Destroyer::take_turn_and_end(RecordPtr record, EndReason reason) {
     co_return std::move(destroyed).error().with("destroying sandbox " + record->id);
   }
   co_return co_await finish(record, intent, reason);
+}
+
+Task<> Destroyer::keep(RecordPtr record) {
+  auto kept = co_await keeper_(record);
+  if (kept) co_return kept;
+  // Whatever comes of it, the reaper comes back no sooner.
+  record->put_off(parts_.clock.boot());
+  parts_.reaper.schedule(record);
+  telemetry::log_warn("sandbox could not be kept, so it does not end",
+                      {{"sandbox", record->id}, {"why", kept.error().message()}});
+  auto why = std::move(kept).error().with("sandbox " + record->id +
+                                          " is not destroyed, because it could not be kept");
+  if (why.hint().empty()) why = std::move(why).with_hint("or give up what is in it: --discard");
+  co_return why;
 }
 
 // Destroying goes on even if it cannot be journalled, or a full disk could never be emptied: it can

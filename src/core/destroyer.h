@@ -1,20 +1,28 @@
 // How sandboxes end: because somebody asked, because their time is over, or because a run is.
 #pragma once
 
+#include <functional>
+
 #include "core/parts.h"
 
 namespace atl {
 
 enum class EndReason : uint8_t {
   asked,
-  expired,   // its deadline has passed; looked at again before acting
-  ended,     // the driver ended it at its deadline
-  run_over,  // journalled with the run itself, and nobody waits for the store
+  discarded,  // the same, and nothing of it is to be kept
+  expired,    // its deadline has passed; looked at again before acting
+  ended,      // the driver ended it at its deadline
+  run_over,   // journalled with the run itself, and nobody waits for the store
 };
 
 class Destroyer final {
  public:
   explicit Destroyer(Parts& parts) : parts_(parts) {}
+
+  // What is asked to keep those that SandboxRecord::is_kept(), with their turn held, before their
+  // end begins. If that fails they go on.
+  using Keeper = std::function<Task<>(RecordPtr)>;
+  void set_keeper(Keeper keeper) { keeper_ = std::move(keeper); }
 
   // Once it returns nothing of the sandbox is left, and the record is buried. Calls that come at
   // the same time join. If the driver cannot do it now, the record stays in State::stopping and
@@ -26,8 +34,10 @@ class Destroyer final {
   Task<Intent> announce(RecordPtr record, EndReason reason);
   Task<> destroy_on_driver(RecordPtr record);
   Task<> finish(RecordPtr record, Intent intent, EndReason reason);
+  Task<> keep(RecordPtr record);
 
   Parts& parts_;
+  Keeper keeper_;
 };
 
 }  // namespace atl

@@ -65,6 +65,7 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
         sessions(parts, creator, destroyer, changer) {
     parts.on_behind = [this] { sweeper.wake(); };
     parts.reaper.set_expire([this](const RecordPtr& record) { act_on(record); });
+    destroyer.set_keeper([this](RecordPtr record) { return changer.keep(std::move(record)); });
   }
 
   template <typename T>
@@ -104,13 +105,14 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
         .with_hint("try again in a moment");
   }
 
-  Task<> find_and_destroy(Caller caller, std::string id_or_name) {
+  Task<> find_and_destroy(Caller caller, std::string id_or_name, Remains remains) {
     if (!parts.sandboxes.get_any(caller, id_or_name) &&
         parts.admission.send_away(caller, id_or_name))
       co_return Result<>();
     CO_TRY(auto record, parts.sandboxes.get_any(caller, id_or_name));
     Operation operation(caller, parts.metrics, {record->driver, record->id}, "destroy");
-    auto destroyed = co_await destroyer.destroy(record, EndReason::asked);
+    const EndReason why = remains == Remains::discarded ? EndReason::discarded : EndReason::asked;
+    auto destroyed = co_await destroyer.destroy(record, why);
     operation.end(destroyed);
     co_return destroyed;
   }
@@ -392,10 +394,16 @@ bool Engine::has_root(std::string_view host_path) const {
   });
 }
 
+bool Engine::has_kept() const {
+  return std::ranges::any_of(impl_->parts.sandboxes.all(), [](const RecordPtr& record) {
+    return record->is_kept() && record->state != State::stopping;
+  });
+}
+
 const EngineOptions& Engine::options() const { return impl_->parts.options; }
 
-Task<> Engine::destroy(Caller caller, std::string id_or_name) {
-  return impl_->to_end(impl_->find_and_destroy(std::move(caller), std::move(id_or_name)));
+Task<> Engine::destroy(Caller caller, std::string id_or_name, Remains remains) {
+  return impl_->to_end(impl_->find_and_destroy(std::move(caller), std::move(id_or_name), remains));
 }
 
 Task<SandboxView> Engine::stop(Caller caller, std::string id_or_name) {

@@ -60,6 +60,16 @@ enum class State : uint8_t {
 };
 BOOST_DESCRIBE_ENUM(State, pending, starting, running, paused, stopping, stopped, destroyed, failed)
 
+// How long a sandbox is there.
+enum class Lifecycle : uint8_t {
+  session,     // until its time is up
+  ephemeral,   // as long as its run: whatever is left of it after a restart is destroyed
+  pooled,      // nobody's yet: it waits in a pool, and its tenant is ""
+  workspace,   // the same as `session`, and sessions share it: told, and never stored
+  persistent,  // as long as the server, whose end is the only one that comes by itself
+};
+BOOST_DESCRIBE_ENUM(Lifecycle, session, ephemeral, pooled, workspace, persistent)
+
 // Why a sandbox stands still or is stopped though nobody asked for it: whoever uses it next wakes
 // it.
 enum class Rest : uint8_t { none, idle, expired };
@@ -121,7 +131,12 @@ struct CreateRequest {
   std::string image;
   Pull pull = Pull::missing;
   std::string runtime;
+  // Persistence::checkpoint is for those that have a name: what ends is kept first, and the next
+  // one of the name begins with it (core/keep.cc).
   Persistence persistence = Persistence::ephemeral;
+  std::optional<SnapshotKind> checkpoint;  // of what; absent = files
+  // Life::persistent takes a profile that says so, or an administrator.
+  std::optional<Life> lifecycle;
   // Absent: as the profile says, else none. `bridge` takes a profile that says so.
   std::optional<Network> network;
   // What it starts from, by id or name; "" = from the beginning. Pins the driver that has it, and
@@ -137,6 +152,7 @@ struct CreateRequest {
   // What only a profile or a run mode says (core/profile_use.h, core/run_mode.h).
   std::vector<std::string> preferred;                // drivers, in this order
   std::optional<std::vector<std::string>> fallback;  // then these; nullopt = any other
+  bool may_persist = false;                          // Life::persistent is for everybody
   bool cuts_network = false;                         // only where there is no network
   bool engine_socket = false;                        // see SandboxSpec, as the next
   std::optional<std::vector<std::string>> mount_roots;
@@ -156,6 +172,7 @@ struct SandboxView {
   std::string tenant;
   std::string owner;  // the Caller::subject that made it
   State state = State::pending;
+  Lifecycle lifecycle = Lifecycle::session;
   std::string driver;
   Isolation isolation = Isolation::none;
   Placement placement = Placement::host;
@@ -169,6 +186,7 @@ struct SandboxView {
   std::string image;          // the same
   std::string runtime;
   Persistence persistence = Persistence::ephemeral;
+  std::optional<SnapshotKind> checkpoint;  // what is kept of it when it ends; nullopt = nothing
   Network network = Network::none;
   std::string snapshot;  // that it was made from; "" = none
   int64_t resets = 0;    // how often it was made anew
@@ -331,6 +349,12 @@ class RunStop final {
   std::function<void()> on_stop_;
 };
 
+// What becomes of the files of a sandbox that is destroyed.
+enum class Remains : uint8_t {
+  as_asked,   // kept first where its Persistence says so; if that fails nothing is destroyed
+  discarded,  // nothing is kept
+};
+
 enum class Ending : uint8_t {
   leave_sandboxes,  // for the next daemon
   end_sandboxes,
@@ -430,12 +454,14 @@ class Engine final : private DriverListener {
   TenantUse use_of(const std::string& tenant) const;
   // Whether a sandbox that has not ended has this directory of the host as its root.
   bool has_root(std::string_view host_path) const;
+  // Whether one is there that may not end before it is kept.
+  bool has_kept() const;
   const EngineOptions& options() const;
   // From now on nobody is admitted, and those who wait for their turn are told so.
   void close_admission();
   // Goes before everything that waits for the sandbox's turn. Where the driver does not answer, the
   // sandbox stays in State::stopping and the sweeper goes on trying.
-  Task<> destroy(Caller caller, std::string id_or_name);
+  Task<> destroy(Caller caller, std::string id_or_name, Remains remains = Remains::as_asked);
 
   Task<SandboxView> stop(Caller caller, std::string id_or_name);
   // Both give the driver the sandbox's environment as far as this daemon knows it. An empty

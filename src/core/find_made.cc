@@ -23,7 +23,9 @@ Task<std::optional<SandboxView>> Creator::find_made(const Caller& caller,
         "the name " + request.name + " is taken by a sandbox that differs in: " + differing)
         .with_hint("use another name, or destroy " + named->id + " first");
   }
-  if (named->state == State::stopping) {
+  const bool is_ending = named->state == State::stopping ||
+                         (named->destruction && named->is_kept() && named->is_dozing_off);
+  if (is_ending) {
     co_return Error(Code::conflict, "sandbox " + request.name + " is being ended")
         .with_hint("try again in a moment");
   }
@@ -36,6 +38,24 @@ Task<std::optional<SandboxView>> Creator::find_made(const Caller& caller,
   }
   view->was_there = true;
   co_return view;
+}
+
+// Nobody else's: what is in it may be anything. What those left who shared a sandbox is for those
+// who share the next, and what somebody left who had it alone is not, whatever it was called.
+Result<std::string> Creator::find_checkpoint(const Caller& caller,
+                                             const CreateRequest& request) const {
+  const bool is_asked = request.persistence == Persistence::checkpoint && !request.name.empty() &&
+                        request.snapshot.empty();
+  if (!is_asked || parts_.sandboxes.find_name(caller.tenant, request.name)) return std::string();
+  const auto newest = parts_.snapshots.find_checkpoint(caller.tenant, request.name);
+  if (!newest) return std::string();
+  const SnapshotView& view = newest->view;
+  const bool is_theirs = view.is_shared && is_for_all(request.scope);
+  if (is_theirs || sees(caller, view.tenant, view.owner, view.id)) return view.id;
+  return Error(Code::already_exists, "the name " + request.name +
+                                         " is taken: somebody else's sandbox has left a " +
+                                         "checkpoint under it")
+      .with_hint("use another name");
 }
 
 Task<std::optional<SandboxView>> Creator::find_by_key(const Caller& caller,
@@ -90,7 +110,8 @@ Task<SandboxView> Creator::join(RecordPtr record) {
                                            " does not answer yet")
         .with_hint("try again in a moment");
   }
-  if (record->state == State::stopping) {
+  const bool is_ending = record->destruction && record->is_kept() && record->is_dozing_off;
+  if (record->state == State::stopping || is_ending) {
     co_return Error(Code::conflict, "sandbox " + record->id + " is being stopped or ended")
         .with_hint("try again in a moment");
   }

@@ -104,6 +104,14 @@ RecordPtr Changer::make_child(const SandboxRecord& parent) {
   // Sessions hold the parent, and a child is its maker's.
   child->asked.scope = std::nullopt;
   child->asked.on_last = std::nullopt;
+  child->asked.lifecycle = std::nullopt;
+  // It has no name by which what it leaves would be found.
+  if (child->is_kept()) {
+    const DriverSlot* slot = parts_.drivers.find(parent.driver);
+    const bool has_root = slot != nullptr && slot->capabilities->writable_root;
+    child->asked.persistence = has_root ? Persistence::persistent : Persistence::ephemeral;
+    child->asked.checkpoint = std::nullopt;
+  }
   child->asked.course = {.keep_s = parent.asked.course.keep_s,
                          .grace_s = parent.asked.course.grace_s};
   child->driver = parent.driver;

@@ -16,6 +16,7 @@ seconds keep_of(const SandboxRecord& record, const EngineOptions& options) {
 
 void set_lifetime(SandboxRecord& record, Moment from, seconds ttl, const DriverSlot& slot,
                   const EngineOptions& options) {
+  if (record.lifecycle == Lifecycle::persistent) return;
   seconds keep = keep_of(record, options);
   seconds grace(record.asked.stop_s);
   if (const auto most = slot.capabilities->max_lifetime_s) {

@@ -14,6 +14,7 @@ struct Moment {
 };
 
 // Its time begins to count at `from`, and is as long as `ttl`, or as the driver allows at most.
+// What lives as long as the server has none.
 void set_lifetime(SandboxRecord& record, Moment from, std::chrono::seconds ttl,
                   const DriverSlot& slot, const EngineOptions& options);
 

@@ -247,6 +247,12 @@ Result<CreateRequest> PoolKeeper::prepare(const PoolSpec& spec) const {
   }
   // A profile for single commands may have a pool, too.
   TRY_OK(at_stage("request", settle_profile(request, profiles, Lifecycle::ephemeral)));
+  if (request.persistence == Persistence::checkpoint) {
+    return Error(
+               Code::invalid_argument,
+               "persistence: what is made ahead is nobody's, and does not begin with a checkpoint")
+        .at_stage("request");
+  }
   return request;
 }
 

@@ -120,6 +120,26 @@ const policy::Profiles& profiles_of(const EngineOptions& options) {
   return options.profiles ? *options.profiles : *policy::Profiles::built_in();
 }
 
+namespace {
+
+void merge_times(CreateRequest& request, const Profile& profile) {
+  request.may_persist = profile.lifecycle == Life::persistent;
+  if (!request.lifecycle) request.lifecycle = profile.lifecycle;
+  // What lives as long as the server has no time that could be up.
+  const bool has_end = request.lifecycle != Life::persistent;
+  const bool may_idle = has_end || profile.on_idle.value_or(OnEnd::kill) != OnEnd::kill;
+  if (!request.ttl && profile.ttl_s && has_end) request.ttl = std::chrono::seconds(*profile.ttl_s);
+  if (!request.idle && profile.idle_s && may_idle)
+    request.idle = std::chrono::seconds(*profile.idle_s);
+  if (!request.on_expire && has_end) request.on_expire = profile.on_expire;
+  if (!request.on_idle && request.idle) request.on_idle = profile.on_idle;
+  const bool is_kept = request.on_expire.value_or(OnEnd::kill) != OnEnd::kill;
+  if (!request.keep && profile.keep_s && is_kept)
+    request.keep = std::chrono::seconds(*profile.keep_s);
+}
+
+}  // namespace
+
 void merge_profile(CreateRequest& request, const Profile& profile) {
   if (profile.min_isolation) {
     request.min_isolation =
@@ -137,16 +157,11 @@ void merge_profile(CreateRequest& request, const Profile& profile) {
   if (!request.network) request.network = profile.network;
   request.engine_socket = profile.allow_docker_socket.value_or(false);
   request.mount_roots = profile.mount_roots;
-  if (profile.persistence == Persistence::persistent) {
-    request.persistence = Persistence::persistent;
-  }
-  if (!request.ttl && profile.ttl_s) request.ttl = std::chrono::seconds(*profile.ttl_s);
-  if (!request.idle && profile.idle_s) request.idle = std::chrono::seconds(*profile.idle_s);
-  if (!request.on_expire) request.on_expire = profile.on_expire;
-  if (!request.on_idle && request.idle) request.on_idle = profile.on_idle;
-  const bool is_kept = request.on_expire.value_or(OnEnd::kill) != OnEnd::kill;
-  if (!request.keep && profile.keep_s && is_kept)
-    request.keep = std::chrono::seconds(*profile.keep_s);
+  request.persistence =
+      std::max(request.persistence, profile.persistence.value_or(Persistence::ephemeral));
+  if (!request.checkpoint && request.persistence == Persistence::checkpoint)
+    request.checkpoint = profile.checkpoint;
+  merge_times(request, profile);
   if (!request.on_failure) request.on_failure = profile.on_failure;
   merge_resources(request.resources, profile.resources);
   if (profile.image && request.image.empty() && !request.root) request.image = *profile.image;

@@ -123,8 +123,10 @@ Task<> Recovery::settle_present(RecordPtr record, std::optional<Op> op) {
     CO_TRY(const bool stays, co_await park_again(record));
     if (stays) co_return Result<>();
   }
+  // What has to be kept first ends by the reaper.
+  const bool is_over = is_expired(*record) && !record->is_kept();
   const bool ends = is_parked || op == Op::destroy || op == Op::expire || op == Op::run ||
-                    record->lifecycle == Lifecycle::ephemeral || is_expired(*record) ||
+                    record->lifecycle == Lifecycle::ephemeral || is_over ||
                     (is_creation(op) && !handle->is_running()) || is_filled(op, record->asked);
   if (!ends) co_return co_await carry_on(record, op);
 

@@ -60,19 +60,20 @@ Result<> check_directory(std::string_view field, const HostDirectory& directory)
   return {};
 }
 
-struct Life {
+struct TimeLimit {
   std::string_view field;
   std::string_view what;
   std::string_view hint;
 };
-constexpr Life kWhole = {"ttl_s", "a sandbox may live",
-                         "a sandbox that is needed for longer can be renewed before it ends"};
-constexpr Life kIdle = {"idle_s", "a sandbox may live unused",
-                        "leave it out, and a sandbox ends with its ttl_s alone"};
-constexpr Life kKeep = {"keep_s", "a sandbox may be kept after its ttl_s",
-                        "whoever uses it meanwhile wakes it, and its ttl_s counts anew"};
+constexpr TimeLimit kWhole = {"ttl_s", "a sandbox may live",
+                              "a sandbox that is needed for longer can be renewed before it ends"};
+constexpr TimeLimit kIdle = {"idle_s", "a sandbox may live unused",
+                             "leave it out, and a sandbox ends with its ttl_s alone"};
+constexpr TimeLimit kKeep = {"keep_s", "a sandbox may be kept after its ttl_s",
+                             "whoever uses it meanwhile wakes it, and its ttl_s counts anew"};
 
-Result<> check_life(const Life& about, std::chrono::seconds life, const EngineOptions& options) {
+Result<> check_life(const TimeLimit& about, std::chrono::seconds life,
+                    const EngineOptions& options) {
   if (life.count() <= 0) {
     return invalid(about.field,
                    std::to_string(life.count()) + " is no time to live; 1 second is the least");
@@ -264,7 +265,41 @@ Result<> check_run(const CreateRequest& request) {
   TRY_OK(check("on_expire", request.on_expire.value_or(OnEnd::kill) == OnEnd::kill));
   TRY_OK(check("on_idle", request.on_idle.value_or(OnEnd::kill) == OnEnd::kill));
   TRY_OK(check("keep_s", !request.keep));
+  TRY_OK(check("persistence", request.persistence != Persistence::checkpoint));
+  TRY_OK(check("lifecycle", request.lifecycle != Life::persistent));
   return check("on_failure", request.on_failure.value_or(OnFailure::fail) == OnFailure::fail);
+}
+
+Result<> check_lifecycle(const Caller& caller, const CreateRequest& request) {
+  if (request.lifecycle != Life::persistent) return {};
+  const auto check = [](std::string_view field, bool is_fine) -> Result<> {
+    if (is_fine) return {};
+    return invalid(field, "with lifecycle: persistent it lives as long as the server");
+  };
+  TRY_OK(check("ttl_s", !request.ttl));
+  TRY_OK(check("on_expire", !request.on_expire));
+  TRY_OK(check("keep_s", !request.keep));
+  TRY_OK(check("idle_s", !request.idle || request.on_idle.value_or(OnEnd::kill) != OnEnd::kill));
+  if (request.scope) return invalid("lifecycle", "it lives as long as sessions hold it");
+  if (caller.role == Role::admin || request.may_persist) return {};
+  return Error(Code::permission_denied,
+               "lifecycle: persistent takes a profile that says so, or an administrator")
+      .with_hint("a profile of the operator's with `lifecycle: persistent` (docs/profiles.md)");
+}
+
+Result<> check_checkpoint(const CreateRequest& request) {
+  if (request.persistence != Persistence::checkpoint) {
+    if (!request.checkpoint) return {};
+    return invalid("checkpoint", "it takes persistence: checkpoint");
+  }
+  if (request.name.empty()) {
+    return invalid("persistence", "what ends is found again by its name, and there is none")
+        .with_hint("give it a name, or open a session with a key");
+  }
+  const bool shows_host = request.workspace || !request.mounts.empty() || request.root;
+  if (request.checkpoint != SnapshotKind::memory || !shows_host) return {};
+  return invalid("checkpoint",
+                 "memory is not kept of a sandbox with a template or directories of the host");
 }
 
 Result<> check_idempotency(const Idempotency& idempotency) {

@@ -30,6 +30,10 @@ Result<> check_resources(const Resources& resources);
 Result<> check_resize(const Resources& resources);
 // A run ends with its command, so nothing of it waits or comes back.
 Result<> check_run(const CreateRequest& request);
+// Whether it may live as long as it asks.
+Result<> check_lifecycle(const Caller& caller, const CreateRequest& request);
+// Of one that lives on its own: whether what it leaves can be found again.
+Result<> check_checkpoint(const CreateRequest& request);
 Result<> check_idempotency(const Idempotency& idempotency);
 // For exec in a sandbox, too: argv, env, cwd and user; not whether the command exists.
 Result<> check_exec(const ExecRequest& request);

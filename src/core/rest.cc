@@ -8,25 +8,6 @@
 #include "telemetry/metrics.h"
 
 namespace atl {
-namespace {
-
-constexpr Micros kFirstPause = std::chrono::seconds(10);
-constexpr int kMostDoublings = 5;
-
-// While it lives nobody new comes into the sandbox: a command that began now would stand still, and
-// nobody would know.
-class DozingOff final {
- public:
-  explicit DozingOff(SandboxRecord& record) : record_(record) { record_.is_dozing_off = true; }
-  DozingOff(const DozingOff&) = delete;
-  DozingOff& operator=(const DozingOff&) = delete;
-  ~DozingOff() { record_.is_dozing_off = false; }
-
- private:
-  SandboxRecord& record_;
-};
-
-}  // namespace
 
 Task<> Changer::rest(RecordPtr record) {
   CO_TRY(auto turn, co_await record->turns.take());
@@ -39,9 +20,7 @@ Task<> Changer::rest(RecordPtr record) {
   }
   const DozingOff dozing_off(*record);
   // Whatever fails on the way, the reaper comes back no sooner.
-  record->rest_not_before =
-      now + kFirstPause * (1 << std::min(record->failed_rests, kMostDoublings));
-  ++record->failed_rests;
+  record->put_off(now);
   Task<SandboxView> act = due->act == Act::pause ? pause_or_resume(record, Op::pause, due->why)
                                                  : stop_now(record, due->why);
   auto rested = co_await std::move(act);

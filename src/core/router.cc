@@ -57,6 +57,9 @@ std::optional<std::string> missing_root(const Capabilities& can, const RouteWish
   if (wish.persistence == Persistence::persistent && !can.writable_root) {
     return " cannot keep what is changed in the root file system";
   }
+  if (wish.persistence == Persistence::checkpoint && !can.snapshot)
+    return " has no snapshots, so nothing would be kept of what ends";
+  if (wish.keeps_memory && !can.checkpoint) return " keeps no memory in a snapshot";
   if (!has_runtime(can, wish.runtime)) {
     std::vector<std::string> there;
     there.reserve(can.runtimes.size());
@@ -136,6 +139,10 @@ std::optional<std::string> refusal(const DriverSlot& slot, const RouteWish& wish
       }
       return why;
     }
+  }
+  if (can.max_lifetime_s && wish.stays) {
+    return name + " keeps a sandbox for at most " + std::to_string(*can.max_lifetime_s) +
+           " s, and it is to stay as long as the server";
   }
   if (can.max_lifetime_s && wish.ttl.count() > *can.max_lifetime_s) {
     return name + " keeps a sandbox for at most " + std::to_string(*can.max_lifetime_s) + " s, " +
@@ -243,6 +250,8 @@ RouteWish to_wish(const CreateRequest& request) {
                  .image = !request.image.empty(),
                  .runtime = request.runtime,
                  .persistence = request.persistence,
+                 .keeps_memory = request.checkpoint == SnapshotKind::memory,
+                 .stays = request.lifecycle == Life::persistent,
                  .user = request.defaults.user,
                  .ttl = request.ttl.value_or(std::chrono::seconds(0)),
                  .preferred = request.preferred,

@@ -30,6 +30,8 @@ struct RouteWish {
   bool image = false;
   std::string runtime;  // "" = the driver's own
   Persistence persistence = Persistence::ephemeral;
+  bool keeps_memory = false;    // of what ends, too
+  bool stays = false;           // as long as the server
   std::string user;             // that commands run as; "" = the driver's own
   std::chrono::seconds ttl{0};  // zero = as long as the driver allows
   // A profile's order; see CreateRequest.

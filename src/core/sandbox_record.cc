@@ -1,5 +1,7 @@
 #include "core/sandbox_record.h"
 
+#include <algorithm>
+
 #include "json/encode_sparse.h"
 #include "json/json.h"
 #include "policy/profile.h"
@@ -67,6 +69,8 @@ Asked to_asked(const CreateRequest& request) {
   asked.image = request.image;
   asked.runtime = request.runtime;
   asked.persistence = request.persistence;
+  asked.checkpoint = request.checkpoint;
+  asked.lifecycle = request.lifecycle;
   asked.network = request.network.value_or(Network::none);
   asked.engine_socket = request.engine_socket;
   asked.mount_roots = request.mount_roots;
@@ -108,7 +112,7 @@ std::optional<SandboxRecord::Due> SandboxRecord::due() const {
   if (lifecycle == Lifecycle::pooled) return std::nullopt;
   std::optional<Due> first;
   const auto consider = [&](Due other) {
-    if (other.act == Act::stop || other.act == Act::pause)
+    if (other.act == Act::stop || other.act == Act::pause || is_kept())
       other.at = std::max(other.at, rest_not_before);
     if (!first || other.at < first->at) first = other;
   };
@@ -126,6 +130,13 @@ std::optional<SandboxRecord::Due> SandboxRecord::due() const {
   return first;
 }
 
+void SandboxRecord::put_off(Micros now) {
+  constexpr Micros kFirstPause = std::chrono::seconds(10);
+  constexpr int kMostDoublings = 5;
+  rest_not_before = now + kFirstPause * (1 << std::min(failed_rests, kMostDoublings));
+  ++failed_rests;
+}
+
 std::optional<Micros> SandboxRecord::deadline() const {
   const auto next = due();
   return next ? std::optional(next->at) : std::nullopt;
@@ -138,11 +149,14 @@ Health SandboxRecord::health() const {
 }
 
 SandboxView SandboxRecord::view() const {
+  const bool is_held = lifecycle == Lifecycle::session &&
+                       asked.scope.value_or(SessionScope::session) != SessionScope::session;
   return {.id = id,
           .name = name,
           .tenant = tenant,
           .owner = owner,
           .state = state,
+          .lifecycle = is_held ? Lifecycle::workspace : lifecycle,
           .driver = driver,
           .isolation = isolation,
           .placement = placement,
@@ -156,6 +170,8 @@ SandboxView SandboxRecord::view() const {
           .image = asked.image,
           .runtime = asked.runtime,
           .persistence = asked.persistence,
+          .checkpoint = is_kept() ? asked.checkpoint.value_or(SnapshotKind::disk)
+                                  : std::optional<SnapshotKind>(),
           .network = asked.network,
           .snapshot = asked.snapshot,
           .resets = asked.resets,
@@ -250,7 +266,12 @@ std::string differences(const SandboxRecord& record, const CreateRequest& reques
   const auto note = [&](bool equal, std::string_view field) {
     if (!equal) fields.append(fields.empty() ? "" : ", ").append(field);
   };
-  note(had.driver == has.driver, "driver");
+  // What it has from the checkpoint that it began with the request need not say again.
+  const bool goes_on = record.is_kept() && !had.snapshot.empty() && has.snapshot.empty();
+  const auto same = [&](const std::string& mine, const std::string& theirs) {
+    return mine == theirs || (goes_on && theirs.empty());
+  };
+  note(same(had.driver, has.driver), "driver");
   note(had.run_mode == has.run_mode, "run_mode");
   note(had.profile == has.profile, "profile");
   note(had.user_id == has.user_id, "user_id");
@@ -273,11 +294,13 @@ std::string differences(const SandboxRecord& record, const CreateRequest& reques
   note(had.template_ == has.template_, "template");
   const bool same_template = !had.template_.empty() && had.template_ == has.template_;
   note(had.root == has.root, same_template ? "template (it has changed since)" : "rootfs");
-  note(had.image == has.image, "image");
-  note(had.runtime == has.runtime, "runtime");
+  note(same(had.image, has.image), "image");
+  note(same(had.runtime, has.runtime), "runtime");
   note(had.persistence == has.persistence, "persistence");
+  note(had.checkpoint == has.checkpoint, "checkpoint");
+  note(had.lifecycle.value_or(Life::session) == has.lifecycle.value_or(Life::session), "lifecycle");
   note(had.network == has.network, "network");
-  note(had.snapshot == has.snapshot, "snapshot");
+  note(same(had.snapshot, has.snapshot), "snapshot");
   note(had.user == has.user, "user");
   note(had.cwd == has.cwd, "cwd");
   note(had.timeout_ms == has.timeout_ms, "timeout_ms");

@@ -69,6 +69,8 @@ struct Asked {
   std::string image;
   std::string runtime;
   Persistence persistence = Persistence::ephemeral;
+  std::optional<SnapshotKind> checkpoint;
+  std::optional<Life> lifecycle;
   Network network = Network::none;
   bool engine_socket = false;
   std::optional<std::vector<std::string>> mount_roots;
@@ -91,9 +93,9 @@ BOOST_DESCRIBE_STRUCT(Asked, (),
                       (driver, run_mode, profile, user_id, ttl_s, idle_s, on_expire, on_idle,
                        keep_s, on_failure, scope, on_last, labels, env_names, resources,
                        min_isolation, placement, driver_labels, workspace, mounts, root, template_,
-                       image, runtime, persistence, network, engine_socket, mount_roots, snapshot,
-                       resets, user, cwd, timeout_ms, files, startup, start_hooks, stop_s, pool,
-                       pool_print, course))
+                       image, runtime, persistence, checkpoint, lifecycle, network, engine_socket,
+                       mount_roots, snapshot, resets, user, cwd, timeout_ms, files, startup,
+                       start_hooks, stop_s, pool, pool_print, course))
 
 Asked to_asked(const CreateRequest& request);
 
@@ -102,13 +104,6 @@ Asked to_asked(const CreateRequest& request);
 std::vector<Changes::Copy> copies_of(const Asked& asked);
 
 void fill_in(ExecRequest& request, const ExecDefaults& defaults);
-
-enum class Lifecycle : uint8_t {
-  session,
-  ephemeral,  // a run: whatever is left of it after a restart is destroyed
-  pooled,     // nobody's yet: it waits in a pool, and its tenant is ""
-};
-BOOST_DESCRIBE_ENUM(Lifecycle, session, ephemeral, pooled)
 
 // A creation or a destruction under way, for those who ask for the same meanwhile.
 struct Joint {
@@ -183,9 +178,11 @@ struct SandboxRecord {
   // Who has a session that holds it; they see it like its owner.
   std::set<std::string> holders;
   std::shared_ptr<Joint> waking;
-  // A rest that failed is tried again after this moment, later each time.
+  // A rest that failed, or an end that could not be kept, is tried again after this moment, later
+  // each time.
   Micros rest_not_before{0};
   int failed_rests = 0;
+  void put_off(Micros now);
   // What the pulse knows of it: when it was asked last, and how often in a row it has not answered.
   Micros pulse_at{0};
   int missed_pulses = 0;
@@ -203,10 +200,13 @@ struct SandboxRecord {
     return expires_boot.count() == 0 ? Micros(0)
                                      : expires_boot + std::chrono::seconds(asked.course.keep_s);
   }
+  // Nothing of it goes before it was kept.
+  bool is_kept() const { return asked.persistence == Persistence::checkpoint; }
   // When nothing of it may be left: this is what its driver knows. Zero = never.
   Micros drivers_moment() const {
-    return expires_boot.count() == 0 ? Micros(0)
-                                     : last_moment() + std::chrono::seconds(asked.course.grace_s);
+    return expires_boot.count() == 0 || is_kept()
+               ? Micros(0)
+               : last_moment() + std::chrono::seconds(asked.course.grace_s);
   }
 
   // What the reaper has to do next, and when on Clock::boot(); nullopt while nothing runs out.
@@ -222,6 +222,19 @@ struct SandboxRecord {
 };
 
 using RecordPtr = std::shared_ptr<SandboxRecord>;
+
+// While it lives nobody new comes into the sandbox: a command that began now would stand still, or
+// be lost with it, and nobody would know.
+class DozingOff final {
+ public:
+  explicit DozingOff(SandboxRecord& record) : record_(record) { record_.is_dozing_off = true; }
+  DozingOff(const DozingOff&) = delete;
+  DozingOff& operator=(const DozingOff&) = delete;
+  ~DozingOff() { record_.is_dozing_off = false; }
+
+ private:
+  SandboxRecord& record_;
+};
 
 inline bool sees(const Caller& caller, const SandboxRecord& record) {
   if (sees(caller, record.tenant, record.owner, record.id)) return true;

@@ -21,6 +21,11 @@ enum class SessionScope : uint8_t {
 };
 BOOST_DESCRIBE_ENUM(SessionScope, session, agent, workspace, shared)
 
+// Whether whoever knows the key may come in.
+constexpr bool is_for_all(std::optional<SessionScope> scope) {
+  return scope == SessionScope::workspace || scope == SessionScope::shared;
+}
+
 struct SessionAsk {
   std::optional<SessionScope> scope;  // absent: as the profile says, or `session`
   std::string key;                    // of a workspace or an agent; "" = the caller's own

@@ -364,6 +364,8 @@ Task<> Sessions::step() {
       left_.erase(id);
       continue;
     }
+    // What could not be kept is not asked for again at once.
+    if (record->is_kept() && record->rest_not_before > parts_.clock.boot()) continue;
     auto ended = co_await leave(record);
     static_cast<void>(ended);  // tried again with the next step
   }

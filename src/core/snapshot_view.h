@@ -41,7 +41,10 @@ struct SnapshotView {
   std::string runtime;
   Persistence persistence = Persistence::ephemeral;
   WallTime created_at{};
-  std::string layer;  // of what it is one (core/layers.h); "" = it is somebody's
+  std::string layer;          // of what it is one (core/layers.h); "" = it is somebody's
+  std::string checkpoint_of;  // the name of the sandbox that has left it; "" = it is no checkpoint
+  int64_t checkpoint = 0;     // its number among those; clocks may be set
+  bool is_shared = false;     // it is one of those who shared the sandbox
 };
 
 // What is asked of a new one.

@@ -30,15 +30,19 @@ struct KeptFacts {
   std::string runtime;
   Persistence persistence = Persistence::ephemeral;
   std::string layer;
+  std::string checkpoint_of;
+  int64_t checkpoint = 0;
+  bool is_shared = false;
 };
 BOOST_DESCRIBE_STRUCT(KeptFacts, (),
                       (kind, isolation, bytes, left_out, labels, resources, template_, image,
-                       runtime, persistence, layer))
+                       runtime, persistence, layer, checkpoint_of, checkpoint, is_shared))
 
 store::SnapshotRow to_row(const SnapshotView& view) {
-  const KeptFacts facts{view.kind,    view.isolation,   view.bytes,         view.left_out,
-                        view.labels,  view.resources,   view.template_name, view.image,
-                        view.runtime, view.persistence, view.layer};
+  const KeptFacts facts{view.kind,       view.isolation,   view.bytes,         view.left_out,
+                        view.labels,     view.resources,   view.template_name, view.image,
+                        view.runtime,    view.persistence, view.layer,         view.checkpoint_of,
+                        view.checkpoint, view.is_shared};
   return {.id = view.id,
           .tenant = view.tenant,
           .owner = view.owner,
@@ -73,7 +77,10 @@ std::optional<SnapshotView> from_row(const store::SnapshotRow& row) {
                       .runtime = std::move(facts->runtime),
                       .persistence = facts->persistence,
                       .created_at = WallTime(Millis(row.created_at_ms)),
-                      .layer = std::move(facts->layer)};
+                      .layer = std::move(facts->layer),
+                      .checkpoint_of = std::move(facts->checkpoint_of),
+                      .checkpoint = facts->checkpoint,
+                      .is_shared = facts->is_shared};
 }
 
 SnapshotPtr make_record(const SandboxRecord& of, WallTime now) {
@@ -142,18 +149,60 @@ Task<SnapshotPtr> Snapshots::begin(const SandboxRecord& of, std::string owner, S
             .with_hint("use another name, or remove that one first");
     }
   }
-  if (count_of(of.tenant) >= options_.most_snapshots_per_tenant) {
-    co_return Error(
-        Code::resource_exhausted,
-        "this tenant has " + std::to_string(count_of(of.tenant)) + " snapshots, which is the limit")
-        .with_hint("remove some: atoll snapshot rm");
-  }
+  if (count_of(of.tenant) >= options_.most_snapshots_per_tenant) co_return too_many(of.tenant);
   auto snapshot = make_record(of, clock_.wall());
   snapshot->view.owner = std::move(owner);
   snapshot->view.name = std::move(ask.name);
   snapshot->view.kind = ask.kind;
   snapshot->view.labels = std::move(ask.labels);
   co_return co_await insert(std::move(snapshot));
+}
+
+Error Snapshots::too_many(const std::string& tenant) const {
+  return Error(Code::resource_exhausted, "this tenant has " + std::to_string(count_of(tenant)) +
+                                             " snapshots, which is the limit")
+      .with_hint("remove some: atoll snapshot rm");
+}
+
+Task<SnapshotPtr> Snapshots::begin_checkpoint(const SandboxRecord& of, SnapshotKind kind) {
+  const auto others = checkpoints_of(of.tenant, of.name);
+  const size_t going = others.size() >= kMostCheckpoints ? 1 : 0;
+  if (count_of(of.tenant) - going >= options_.most_snapshots_per_tenant)
+    co_return too_many(of.tenant);
+  auto checkpoint = make_record(of, clock_.wall());
+  checkpoint->view.kind = kind;
+  checkpoint->view.checkpoint_of = of.name;
+  checkpoint->view.is_shared = is_for_all(of.asked.scope);
+  checkpoint->view.checkpoint = others.empty() ? 1 : others.front()->view.checkpoint + 1;
+  co_return co_await insert(std::move(checkpoint));
+}
+
+Task<> Snapshots::trim_checkpoints(std::string tenant, std::string name) {
+  const auto all = checkpoints_of(tenant, name);
+  for (size_t i = kMostCheckpoints; i < all.size(); ++i) {
+    const auto dropped = co_await drop(all[i]);
+    static_cast<void>(dropped);  // the sweeper tries again
+  }
+  co_return Result<>();
+}
+
+SnapshotPtr Snapshots::find_checkpoint(std::string_view tenant, std::string_view name) const {
+  const auto all = checkpoints_of(tenant, name);
+  return all.empty() ? nullptr : all.front();
+}
+
+std::vector<SnapshotPtr> Snapshots::checkpoints_of(std::string_view tenant,
+                                                   std::string_view name) const {
+  std::vector<SnapshotPtr> all;
+  for (const auto& [id, snapshot] : by_id_) {
+    const SnapshotView& view = snapshot->view;
+    const bool is_whole = view.state == SnapshotState::ready || view.state == SnapshotState::lost;
+    if (is_whole && !name.empty() && view.checkpoint_of == name && view.tenant == tenant)
+      all.push_back(snapshot);
+  }
+  std::ranges::sort(all, std::greater(),
+                    [](const SnapshotPtr& one) { return one->view.checkpoint; });
+  return all;
 }
 
 Task<SnapshotPtr> Snapshots::begin_fork(const SandboxRecord& of) {

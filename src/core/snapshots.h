@@ -33,6 +33,7 @@ using SnapshotPtr = std::shared_ptr<SnapshotRecord>;
 Error lost(const SnapshotView& snapshot);
 
 inline constexpr size_t kMostLayersPerTenant = 16;
+inline constexpr size_t kMostCheckpoints = 3;  // of one name
 // Packages of which no version is named are looked for anew after that.
 inline constexpr std::chrono::hours kLayerLife{7 * 24};
 
@@ -52,6 +53,13 @@ class Snapshots final {
   // The same for a layer; null when there is one, or somebody makes it. Those that are too old or
   // too many go.
   Task<SnapshotPtr> begin_layer(const SandboxRecord& of, std::string key);
+  // The same for what a sandbox leaves that ends (core/keep.cc). The oldest does not count where it
+  // goes for it.
+  Task<SnapshotPtr> begin_checkpoint(const SandboxRecord& of, SnapshotKind kind);
+  // Those beyond the newest kMostCheckpoints go.
+  Task<> trim_checkpoints(std::string tenant, std::string name);
+  // What a sandbox of this name has left last, lost or not; null when none has left anything.
+  SnapshotPtr find_checkpoint(std::string_view tenant, std::string_view name) const;
   // Null when there is none that is whole and young enough; while somebody has it it is not
   // dropped.
   std::shared_ptr<const SnapshotView> use_layer(const std::string& tenant,
@@ -83,6 +91,9 @@ class Snapshots final {
 
  private:
   Task<SnapshotPtr> insert(SnapshotPtr snapshot);
+  Error too_many(const std::string& tenant) const;
+  // The newest first.
+  std::vector<SnapshotPtr> checkpoints_of(std::string_view tenant, std::string_view name) const;
   Task<> write(const SnapshotRecord& snapshot);
   Task<> drop_on_driver(SnapshotPtr snapshot);
   bool is_outdated(const SnapshotRecord& layer) const;

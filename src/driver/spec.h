@@ -55,12 +55,13 @@ struct HostDirectory {
 enum class Pull : uint8_t { missing, never, always };
 BOOST_DESCRIBE_ENUM(Pull, missing, never, always)
 
-// What becomes of what a sandbox changes in its root file system.
+// What becomes of what a sandbox changes in its root file system, and of its files when it ends.
 enum class Persistence : uint8_t {
   ephemeral,   // nothing of it is kept; the root may be read-only
   persistent,  // it is the sandbox's own, and in its snapshots
+  checkpoint,  // the same where the driver can, and what ends is kept for the next of its name
 };
-BOOST_DESCRIBE_ENUM(Persistence, ephemeral, persistent)
+BOOST_DESCRIBE_ENUM(Persistence, ephemeral, persistent, checkpoint)
 
 // What a sandbox reaches beyond its own loopback.
 enum class Network : uint8_t {

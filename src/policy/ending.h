@@ -1,4 +1,5 @@
-// What becomes of a sandbox whose time is up, that nobody uses, or that has died.
+// How long a sandbox lives, and what becomes of one whose time is up, that nobody uses, or that has
+// died.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,13 @@
 #include <boost/describe/enum.hpp>
 
 namespace atl {
+
+// How long it lives.
+enum class Life : uint8_t {
+  session,     // until its time is up, or whoever holds it lets go
+  persistent,  // as long as the server
+};
+BOOST_DESCRIBE_ENUM(Life, session, persistent)
 
 // At the end of its time to live, or of its idle time.
 enum class OnEnd : uint8_t {

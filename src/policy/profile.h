@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "driver/capabilities.h"
+#include "driver/snapshot.h"
 #include "driver/spec.h"
 #include "policy/ending.h"
 #include "policy/pool_settings.h"
@@ -60,6 +61,8 @@ struct Profile {
   std::optional<Isolation> min_isolation;
   std::optional<Placement> placement;
   std::optional<Persistence> persistence;
+  std::optional<Life> lifecycle;           // `persistent` is for whoever uses it
+  std::optional<SnapshotKind> checkpoint;  // what Persistence::checkpoint keeps
   std::optional<Scope> scope;
   std::optional<Workspace> workspace;
   std::optional<Network> network;  // at most; `none` also wants a driver that cuts it off

@@ -44,6 +44,8 @@ struct WrittenProfile {
   std::optional<Isolation> isolation_level;
   std::optional<Placement> placement;
   std::optional<std::string> persistence;
+  std::optional<std::string> checkpoint;
+  std::optional<std::string> lifecycle;
   std::optional<std::string> scope;
   std::optional<Workspace> workspace;
   std::optional<json::Value> network;
@@ -78,9 +80,10 @@ struct WrittenProfile {
 };
 BOOST_DESCRIBE_STRUCT(WrittenProfile, (),
                       (name, version, inherits, description, min_isolation, isolation_level,
-                       placement, persistence, scope, workspace, network, ttl, on_expire, idle,
-                       on_idle, keep, on_failure, resources, image, template_, user, home, workdir,
-                       env, labels, drivers, fallback, strategy, driver_labels, timeout,
+                       placement, persistence, checkpoint, lifecycle, scope, workspace, network,
+                       ttl, on_expire, idle, on_idle, keep, on_failure, resources, image, template_,
+                       user, home, workdir, env, labels, drivers, fallback, strategy, driver_labels,
+                       timeout,
                        dependencies, layer, setup, requires_, readiness, hooks, pool, mount_roots,
                        allow_docker_socket))
 
@@ -184,10 +187,18 @@ Result<std::optional<OnEnd>> to_end(std::string_view field,
 }
 
 Result<> take_choices(const WrittenProfile& written, Profile& profile) {
-  if (written.persistence == "checkpoint") return not_available("persistence: checkpoint");
   if (written.persistence) {
     profile.persistence = json::find_enum<Persistence>(*written.persistence);
-    if (!profile.persistence) return wrong("persistence", "expected ephemeral or persistent");
+    if (!profile.persistence)
+      return wrong("persistence", "expected ephemeral, persistent or checkpoint");
+  }
+  if (written.checkpoint) {
+    profile.checkpoint = json::find_enum<SnapshotKind>(*written.checkpoint);
+    if (!profile.checkpoint) return wrong("checkpoint", "expected disk or memory");
+  }
+  if (written.lifecycle) {
+    profile.lifecycle = json::find_enum<Life>(*written.lifecycle);
+    if (!profile.lifecycle) return wrong("lifecycle", "expected session or persistent");
   }
   if (written.scope) {
     profile.scope = json::find_enum<Scope>(*written.scope);

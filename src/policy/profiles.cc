@@ -38,6 +38,8 @@ class Inheriting final {
     TRY_OK(bound("workspace", mine.workspace, theirs.workspace,
                  [](Workspace own, Workspace inherited) { return own <= inherited; }));
     take("persistence", mine.persistence, theirs.persistence);
+    take("checkpoint", mine.checkpoint, theirs.checkpoint);
+    take("lifecycle", mine.lifecycle, theirs.lifecycle);
     take("scope", mine.scope, theirs.scope);
     TRY_OK(bound("network", mine.network, theirs.network,
                  [](Network own, Network inherited) { return own <= inherited; }));
@@ -143,6 +145,8 @@ std::map<std::string, std::string> own_fields(const Profile& profile) {
   note("placement", profile.placement.has_value());
   note("workspace", profile.workspace.has_value());
   note("persistence", profile.persistence.has_value());
+  note("checkpoint", profile.checkpoint.has_value());
+  note("lifecycle", profile.lifecycle.has_value());
   note("scope", profile.scope.has_value());
   note("network", profile.network.has_value());
   note("mount_roots", profile.mount_roots.has_value());
@@ -312,6 +316,20 @@ class ProfileLoader final {
   // What only the whole can tell.
   static Result<> check_whole(const KnownProfile& known) {
     const Profile& profile = known.profile;
+    if (profile.checkpoint && profile.persistence != Persistence::checkpoint) {
+      return Error(Code::invalid_argument, "checkpoint: it takes persistence: checkpoint");
+    }
+    const bool is_held = profile.scope && profile.scope != Scope::session;
+    if (profile.lifecycle == Life::persistent && is_held) {
+      return Error(Code::invalid_argument,
+                   "lifecycle: persistent is for sandboxes that nobody holds, scope: session");
+    }
+    const bool is_kept = profile.persistence == Persistence::checkpoint;
+    if (is_kept && (profile.pool || profile.scope == Scope::run)) {
+      return Error(Code::invalid_argument,
+                   "persistence: checkpoint is for sandboxes with a name, not for those of a pool "
+                   "or of single commands");
+    }
     if (profile.home && !profile.image && !profile.template_ && *profile.home != "/home/user") {
       return Error(Code::unsupported,
                    "home: it takes an image or a template that has the directory: the sandbox's "

@@ -321,7 +321,7 @@ export interface CreatePool {
   placement?: Placement;
   /** `bridge` takes a profile that allows it. */
   network?: "none" | "bridge";
-  persistence?: "ephemeral" | "persistent";
+  persistence?: "ephemeral" | "persistent" | "checkpoint";
   /** So many are ready, however quiet it is. */
   min?: number;
   /** So many while the pool is in use. Absent: `min`, or 1. */
@@ -409,9 +409,17 @@ export interface CreateSandbox {
   runtime?: string;
   /**
    * `persistent`: what is changed in the root file system is the sandbox's own and in its
-   * snapshots.
+   * snapshots. `checkpoint`: before it ends, by a call or by itself, it is kept as a snapshot, and
+   * the next sandbox of its name begins with that; if it cannot be kept it does not end.
    */
-  persistence?: "ephemeral" | "persistent";
+  persistence?: "ephemeral" | "persistent" | "checkpoint";
+  /** What `persistence: checkpoint` keeps: files, or memory, too. Absent: files. */
+  checkpoint?: "disk" | "memory";
+  /**
+   * `persistent`: it has no time that could be up, and ends with the server or by a call; this
+   * takes a profile that says so, or an administrator. Absent: as the profile says, else session.
+   */
+  lifecycle?: "session" | "persistent";
   /**
    * `none`, and only where the network is really cut off; `bridge`, the network of a container
    * engine, takes a profile that allows it. Absent: as the profile says, otherwise none.
@@ -945,7 +953,7 @@ export interface Pool {
   placement?: Placement;
   network?: "none" | "bridge";
   /** Absent: ephemeral. */
-  persistence?: "ephemeral" | "persistent";
+  persistence?: "ephemeral" | "persistent" | "checkpoint";
   min: number;
   target: number;
   max: number;
@@ -1070,7 +1078,9 @@ export interface ProfileCommand {
 export interface ProfileSettings {
   min_isolation?: Isolation;
   placement?: Placement;
-  persistence?: "ephemeral" | "persistent";
+  persistence?: "ephemeral" | "persistent" | "checkpoint";
+  checkpoint?: SnapshotKind;
+  lifecycle?: "session" | "persistent";
   /** `run`: for single commands only. The last three: made by opening a session. */
   scope?: "session" | "run" | "agent" | "workspace" | "shared";
   /** How directories of the host may be shown, at most. */
@@ -1270,6 +1280,11 @@ export interface Sandbox {
   /** Who made it: a key's id, `uid:N`, or `socket`. */
   owner: string;
   state: State;
+  /**
+   * How long it is there: until its time is up; as long as its run; until somebody gets it from its
+   * pool; as long as sessions share it; as long as the server.
+   */
+  lifecycle?: "session" | "ephemeral" | "pooled" | "workspace" | "persistent";
   driver: string;
   isolation: Isolation;
   placement: Placement;
@@ -1287,7 +1302,9 @@ export interface Sandbox {
   /** Of its engine, when it was given. */
   runtime?: string;
   /** Absent: ephemeral. */
-  persistence?: "ephemeral" | "persistent";
+  persistence?: "ephemeral" | "persistent" | "checkpoint";
+  /** What is kept of it when it ends. Absent: nothing. */
+  checkpoint?: SandboxCheckpoint;
   /** Absent: none. */
   network?: "none" | "bridge";
   /** The id of the one that it was made from. */
@@ -1333,6 +1350,10 @@ export interface Sandbox {
   queue_position?: number;
   /** Where the time of its creation went. `pool` instead of `create`: it was made ahead. */
   stages: Stage[];
+}
+
+/** What is kept of it when it ends. Absent: nothing. */
+export interface SandboxCheckpoint {
 }
 
 /** One event as browsers read it; `data` is what a line would be. */
@@ -1394,7 +1415,12 @@ export interface Snapshot {
   image?: string;
   runtime?: string;
   /** Absent: ephemeral. */
-  persistence?: "ephemeral" | "persistent";
+  persistence?: "ephemeral" | "persistent" | "checkpoint";
+  /**
+   * The name of the sandbox that has left it when it ended; the next one of that name begins with
+   * the newest. Absent: somebody has taken it.
+   */
+  checkpoint_of?: string;
   created_at: string;
 }
 

@@ -173,7 +173,7 @@ export interface Operations {
   /** Destroy a sandbox and everything in it */
   deleteSandbox: {
     path: { id: string };
-    query: {};
+    query: { discard?: boolean };
     header: {};
     body: undefined;
     answer: undefined;

@@ -91,6 +91,8 @@ void append_settings(std::string& json, const Profile& profile) {
   append_if(object, "min_isolation", profile.min_isolation);
   append_if(object, "placement", profile.placement);
   append_if(object, "persistence", profile.persistence);
+  append_if(object, "checkpoint", profile.checkpoint);
+  append_if(object, "lifecycle", profile.lifecycle);
   append_if(object, "scope", profile.scope);
   append_if(object, "workspace", profile.workspace);
   append_if(object, "network", profile.network);

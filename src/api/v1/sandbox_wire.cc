@@ -175,9 +175,16 @@ constexpr openapi::Field kCreateFields[] = {
      {.most = 64}},
     {"persistence",
      "`persistent`: what is changed in the root file system is the sandbox's own and in its "
-     "snapshots.",
+     "snapshots. `checkpoint`: before it ends, by a call or by itself, it is kept as a snapshot, "
+     "and "
+     "the next sandbox of its name begins with that; if it cannot be kept it does not end.",
      {},
      R"({"default":"ephemeral"})"},
+    {"checkpoint", "What `persistence: checkpoint` keeps: files, or memory, too. Absent: files."},
+    {"lifecycle",
+     "`persistent`: it has no time that could be up, and ends with the server or by a call; this "
+     "takes a profile that says so, or an administrator. Absent: as the profile says, else "
+     "session."},
     {"network",
      "`none`, and only where the network is really cut off; `bridge`, the network of a container "
      "engine, takes a profile that allows it. Absent: as the profile says, otherwise none."},
@@ -279,6 +286,8 @@ Result<CreateRequest> to_request(WireCreate wire, Seat seat, Templates* template
   request.pull = wire.pull.value_or(Pull::missing);
   request.runtime = std::move(wire.runtime).value_or("");
   request.persistence = wire.persistence.value_or(Persistence::ephemeral);
+  request.checkpoint = wire.checkpoint;
+  request.lifecycle = wire.lifecycle;
   request.network = wire.network;
   request.snapshot = std::move(wire.snapshot).value_or("");
   request.warm = std::move(wire.warm).value_or("");
@@ -319,6 +328,7 @@ void append_sandbox(std::string& out, const SandboxView& view) {
   object.member("tenant", view.tenant);
   object.member("owner", view.owner);
   object.member("state", view.state);
+  object.member("lifecycle", view.lifecycle);
   object.member("driver", view.driver);
   object.member("isolation", view.isolation);
   object.member("placement", view.placement);
@@ -331,6 +341,7 @@ void append_sandbox(std::string& out, const SandboxView& view) {
   if (!view.image.empty()) object.member("image", view.image);
   if (!view.runtime.empty()) object.member("runtime", view.runtime);
   if (view.persistence != Persistence::ephemeral) object.member("persistence", view.persistence);
+  if (view.checkpoint) object.member("checkpoint", *view.checkpoint);
   if (view.network != Network::none) object.member("network", view.network);
   if (!view.snapshot.empty()) object.member("snapshot", view.snapshot);
   if (view.resets > 0) object.member("resets", view.resets);

@@ -57,6 +57,8 @@ struct WireCreate {
   std::optional<Pull> pull;
   std::optional<std::string> runtime;
   std::optional<Persistence> persistence;
+  std::optional<SnapshotKind> checkpoint;  // of persistence: checkpoint
+  std::optional<Life> lifecycle;
   std::optional<Network> network;
   std::optional<std::string> snapshot;  // id or name
   std::optional<std::string> warm;      // python3 or node: one waits for the first command
@@ -71,8 +73,8 @@ BOOST_DESCRIBE_STRUCT(WireCreate, (),
                       (driver, run_mode, strategy, profile, name, user_id, ttl_s, idle_s, on_expire,
                        on_idle, keep_s, on_failure, labels, env, resources, min_isolation,
                        isolation_level, placement, driver_labels, host_dirs, rootfs, template_,
-                       image, pull, runtime, persistence, network, snapshot, warm, user, cwd,
-                       queue_timeout_ms, files, files_b64))
+                       image, pull, runtime, persistence, checkpoint, lifecycle, network, snapshot,
+                       warm, user, cwd, queue_timeout_ms, files, files_b64))
 
 // Of a request that has files in it.
 inline constexpr size_t kMostCreateJson = size_t{32} << 20;

@@ -100,7 +100,9 @@ Task<> get_sandbox(Call& call) {
 }
 
 Task<> delete_sandbox(Call& call) {
-  CO_TRY_OK(co_await call.engine().destroy(call.caller(), call.sandbox()));
+  CO_TRY(const auto discards, read_flag(call.request().query, "discard"));
+  const Remains remains = discards.value_or(false) ? Remains::discarded : Remains::as_asked;
+  CO_TRY_OK(co_await call.engine().destroy(call.caller(), call.sandbox(), remains));
   co_return co_await call.answer_nothing();
 }
 

@@ -43,6 +43,7 @@ void append_snapshot(std::string& out, const SnapshotView& view) {
   if (!view.image.empty()) object.member("image", view.image);
   if (!view.runtime.empty()) object.member("runtime", view.runtime);
   if (view.persistence != Persistence::ephemeral) object.member("persistence", view.persistence);
+  if (!view.checkpoint_of.empty()) object.member("checkpoint_of", view.checkpoint_of);
   object.member("created_at", to_rfc3339(view.created_at));
   object.close();
 }

@@ -156,7 +156,7 @@ class CreatePool(_CreatePoolRequired, total=False):
     placement: Placement
     # `bridge` takes a profile that allows it.
     network: Literal["none", "bridge"]
-    persistence: Literal["ephemeral", "persistent"]
+    persistence: Literal["ephemeral", "persistent", "checkpoint"]
     # So many are ready, however quiet it is.
     min: int
     # So many while the pool is in use. Absent: `min`, or 1.
@@ -222,8 +222,15 @@ class CreateSandbox(TypedDict, total=False):
     pull: Literal["missing", "never", "always"]
     # A runtime of the driver's engine, one of its `runtimes`; it decides the isolation.
     runtime: str
-    # `persistent`: what is changed in the root file system is the sandbox's own and in its snapshots.
-    persistence: Literal["ephemeral", "persistent"]
+    # `persistent`: what is changed in the root file system is the sandbox's own and in its snapshots. `checkpoint`:
+    # before it ends, by a call or by itself, it is kept as a snapshot, and the next sandbox of its name begins with
+    # that; if it cannot be kept it does not end.
+    persistence: Literal["ephemeral", "persistent", "checkpoint"]
+    # What `persistence: checkpoint` keeps: files, or memory, too. Absent: files.
+    checkpoint: Literal["disk", "memory"]
+    # `persistent`: it has no time that could be up, and ends with the server or by a call; this takes a profile
+    # that says so, or an administrator. Absent: as the profile says, else session.
+    lifecycle: Literal["session", "persistent"]
     # `none`, and only where the network is really cut off; `bridge`, the network of a container engine, takes a
     # profile that allows it. Absent: as the profile says, otherwise none.
     network: Literal["none", "bridge"]
@@ -808,7 +815,7 @@ class Pool(_PoolRequired, total=False):
     placement: Placement
     network: Literal["none", "bridge"]
     # Absent: ephemeral.
-    persistence: Literal["ephemeral", "persistent"]
+    persistence: Literal["ephemeral", "persistent", "checkpoint"]
     # Why the last one came to nothing. Absent: it did not.
     trouble: str
 
@@ -911,7 +918,9 @@ class _ProfileSettingsRequired(TypedDict):
 class ProfileSettings(_ProfileSettingsRequired, total=False):
     min_isolation: Isolation
     placement: Placement
-    persistence: Literal["ephemeral", "persistent"]
+    persistence: Literal["ephemeral", "persistent", "checkpoint"]
+    checkpoint: SnapshotKind
+    lifecycle: Literal["session", "persistent"]
     # `run`: for single commands only. The last three: made by opening a session.
     scope: Literal["session", "run", "agent", "workspace", "shared"]
     # How directories of the host may be shown, at most.
@@ -1126,6 +1135,9 @@ class _SandboxRequired(TypedDict):
 
 
 class Sandbox(_SandboxRequired, total=False):
+    # How long it is there: until its time is up; as long as its run; until somebody gets it from its pool; as long
+    # as sessions share it; as long as the server.
+    lifecycle: Literal["session", "ephemeral", "pooled", "workspace", "persistent"]
     # The named route that it was asked with.
     run_mode: str
     user_id: str
@@ -1136,7 +1148,9 @@ class Sandbox(_SandboxRequired, total=False):
     # Of its engine, when it was given.
     runtime: str
     # Absent: ephemeral.
-    persistence: Literal["ephemeral", "persistent"]
+    persistence: Literal["ephemeral", "persistent", "checkpoint"]
+    # What is kept of it when it ends. Absent: nothing.
+    checkpoint: SandboxCheckpoint
     # Absent: none.
     network: Literal["none", "bridge"]
     # The id of the one that it was made from.
@@ -1172,6 +1186,11 @@ class Sandbox(_SandboxRequired, total=False):
     parked: Literal[True]
     # Of one that waits for its turn to be made; 1 is the next.
     queue_position: int
+
+
+class SandboxCheckpoint(TypedDict):
+    """What is kept of it when it ends. Absent: nothing."""
+
 
 
 class _ServerSentEventRequired(TypedDict):
@@ -1241,7 +1260,10 @@ class Snapshot(_SnapshotRequired, total=False):
     image: str
     runtime: str
     # Absent: ephemeral.
-    persistence: Literal["ephemeral", "persistent"]
+    persistence: Literal["ephemeral", "persistent", "checkpoint"]
+    # The name of the sandbox that has left it when it ended; the next one of that name begins with the newest.
+    # Absent: somebody has taken it.
+    checkpoint_of: str
 
 
 class _StageRequired(TypedDict):

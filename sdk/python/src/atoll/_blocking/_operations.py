@@ -185,11 +185,11 @@ class Operations:
         return answer
 
     def delete_sandbox(
-        self, id: str, *, timeout: Optional[float] = None,
+        self, id: str, *, discard: Optional[bool] = None, timeout: Optional[float] = None,
     ) -> None:
         """Destroy a sandbox and everything in it"""
         self._transport.call(
-            OPERATIONS["deleteSandbox"], path={"id": id}, timeout=timeout,
+            OPERATIONS["deleteSandbox"], path={"id": id}, query={"discard": discard}, timeout=timeout,
         )
 
     def patch_sandbox(

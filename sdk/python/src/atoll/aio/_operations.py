@@ -184,11 +184,11 @@ class Operations:
         return answer
 
     async def delete_sandbox(
-        self, id: str, *, timeout: Optional[float] = None,
+        self, id: str, *, discard: Optional[bool] = None, timeout: Optional[float] = None,
     ) -> None:
         """Destroy a sandbox and everything in it"""
         await self._transport.call(
-            OPERATIONS["deleteSandbox"], path={"id": id}, timeout=timeout,
+            OPERATIONS["deleteSandbox"], path={"id": id}, query={"discard": discard}, timeout=timeout,
         )
 
     async def patch_sandbox(
