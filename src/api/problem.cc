@@ -1,8 +1,14 @@
 #include "api/problem.h"
 
+#include <boost/describe/class.hpp>
+
 #include "api/object_writer.h"
 #include "base/refusal.h"
 #include "net/problem_name.h"
+
+namespace atl {
+BOOST_DESCRIBE_STRUCT(StartStage, (), (name, ms, log))
+}  // namespace atl
 
 namespace atl::api {
 
@@ -24,7 +30,7 @@ void append_problem(std::string& out, const Problem& problem, const RequestIds& 
   if (!problem.error.stage().empty()) object.member("stage", problem.error.stage());
   if (!problem.error.hint().empty()) object.member("hint", problem.error.hint());
   object.member("retryable", is_retryable(problem.error.code()));
-  if (const auto& refusal = problem.error.refusal()) {
+  if (const auto& refusal = problem.error.refusal(); refusal && !refusal->limit.empty()) {
     object.member("limit", refusal->limit);
     if (refusal->most) object.member("limit_most", *refusal->most);
     if (refusal->used) object.member("limit_used", *refusal->used);
@@ -32,6 +38,10 @@ void append_problem(std::string& out, const Problem& problem, const RequestIds& 
     if (refusal->queue_position) object.member("queue_position", *refusal->queue_position);
     if (refusal->queue_length) object.member("queue_length", *refusal->queue_length);
     object.member("retry_after_s", static_cast<int64_t>(refusal->retry_after.count()));
+  }
+  if (const auto& refusal = problem.error.refusal(); refusal && !refusal->sandbox.empty()) {
+    object.member("sandbox", refusal->sandbox);
+    object.member("stages", refusal->stages);
   }
   object.member("request_id", ids.request_id);
   object.member("trace_id", ids.trace_id);

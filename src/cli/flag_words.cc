@@ -43,6 +43,7 @@ constexpr Words kFields[] = {
     {"snapshot", "--snapshot"},
     {"min_isolation", "--min-isolation"},
     {"placement", "--placement"},
+    {"driver_labels", "--driver-label"},
     {"profile", "--profile"},
     {"as", "--as"},
     {"host_dirs", "--volume"},
@@ -155,7 +156,8 @@ Error in_flag_words(const Error& error) {
   if (about_fields) message = replace_fields(with_flag(message));
   return Error(error.code(), std::move(message), error.os_errno())
       .with_hint(to_hint(error.hint()))
-      .at_stage(error.stage());
+      .at_stage(error.stage())
+      .with_refusal(error.refusal());
 }
 
 }  // namespace atl::cli

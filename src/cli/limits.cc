@@ -57,6 +57,13 @@ Result<int> limits(Context& context) {
                     shown.used.empty() ? "" : used_text(answer, shown.used),
                     most_text(answer, shown.limit)});
   }
+  // Not how much, but what at least and how far away at most; only where there is such a floor.
+  const auto add_floor = [&](std::string_view title, std::string_view name) {
+    if (const std::string word = text_at(answer, name); !word.empty())
+      rows.push_back({std::string(title), "", word});
+  };
+  add_floor("isolation, at least", "min_isolation");
+  add_floor("placement, at most", "placement");
   TRY_OK(print(table_for_stdout(rows)));
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/refusal.h"
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/flag_words.h"
@@ -15,6 +16,7 @@
 #include "cli/screen.h"
 #include "cli/text_width.h"
 #include "json/describe.h"
+#include "json/encode.h"
 #include "json/write.h"
 #include "os/file.h"
 
@@ -29,6 +31,24 @@ double start_ms(const Stages& stages) {
     if (stage.name != "exec" && stage.name != "destroy") sum += stage.ms;
   }
   return sum;
+}
+
+std::vector<Stage> to_stages(const Refusal& refusal) {
+  std::vector<Stage> stages;
+  for (const StartStage& stage : refusal.stages)
+    stages.push_back({stage.name, stage.ms, stage.log});
+  return stages;
+}
+
+// "sbx… route 0.1 ms, intent 0.2 ms, readiness 400.0 ms"; "" when it did not come beyond its route.
+std::string start_line(const Refusal& refusal) {
+  if (refusal.sandbox.empty() || refusal.stages.size() < 2) return "";
+  std::string line = refusal.sandbox;
+  for (const StartStage& stage : refusal.stages) {
+    line += fmt::format("{} {} {}", &stage == &refusal.stages.front() ? ":" : ",",
+                        single_line(stage.name), format_ms(stage.ms));
+  }
+  return line;
 }
 
 // What Atoll was doing, for messages that do not say so themselves.
@@ -63,6 +83,10 @@ std::string to_text(const Error& told, std::string_view request_id, Look look) {
                                  broken(std::string(doing_at(error.stage())) + error.message(), 7));
   if (!error.hint().empty())
     text += fmt::format("  {} {}\n", in(Ink::accent, "hint:"), broken(error.hint(), 8));
+  if (const auto& refusal = error.refusal()) {
+    if (const std::string line = start_line(*refusal); !line.empty())
+      text += fmt::format("  {} {}\n", in(Ink::dim, "start:"), broken(line, 9));
+  }
   if (!request_id.empty())
     text += "  " + in(Ink::dim, "request: " + single_line(request_id)) + "\n";
   return text;
@@ -80,6 +104,10 @@ std::string to_json(const Error& told, std::string_view request_id) {
   add("message", error.message());
   add("stage", error.stage());
   add("hint", error.hint());
+  if (const auto& refusal = error.refusal(); refusal && !refusal->sandbox.empty()) {
+    add("sandbox", refusal->sandbox);
+    out += ",\"stages\":" + json::encode(to_stages(*refusal));
+  }
   add("request_id", request_id);
   return out + "}}\n";
 }

@@ -30,7 +30,7 @@ struct Look {
   std::optional<size_t> columns = std::nullopt;  // where lines are broken; none = nowhere
 };
 std::string to_text(const Error& error, std::string_view request_id, Look look = {});
-// {"ok":false,"error":{"code":…,"message":…,"stage":…,"hint":…,"request_id":…}}
+// {"ok":false,"error":{"code":…,"message":…,"stage":…,"hint":…,"sandbox":…,"stages":[…],"request_id":…}}
 std::string to_json(const Error& error, std::string_view request_id);
 
 // What is told about a command that has ended, wherever it ran.

@@ -12,6 +12,7 @@
 #include "cli/flag_words.h"
 #include "core/request_check.h"
 #include "json/describe.h"
+#include "policy/driver_labels.h"
 #include "policy/profile.h"
 #include "template/reference.h"
 
@@ -30,6 +31,7 @@ constexpr Flag kFlags[] = {
     {"profile", 0, "NAME[@N]", "a recipe of settings (atoll profile ls); none = without one"},
     {"profiles", 0, "PATH", "a file or directory with profiles of your own, without a daemon"},
     {"placement", 0, "WHERE", "how far away it may run: host, own (default), third_party"},
+    {"driver-label", 0, "K=V", "a label that the driver must have; may be repeated"},
     {"name", 0, "NAME", "a name to call it by"},
     {"label", 0, "K=V", "a label; may be repeated"},
     {"ttl", 0, "TIME", "how long the sandbox may live: 30s, 10m, 2h"},
@@ -212,6 +214,12 @@ Result<SandboxAsked> sandbox_from(const Args& args) {
   }
   if (const auto text = args.find("placement")) {
     TRY(request.placement, parse_enum<Placement>("placement", *text));
+  }
+  for (const std::string& text : args.all("driver-label")) {
+    const auto labels = policy::parse_driver_labels(text);
+    if (!labels) return usage_error("--driver-label: " + labels.error().message());
+    if (!request.driver_labels) request.driver_labels.emplace();
+    request.driver_labels->insert(labels->begin(), labels->end());
   }
   request.name = args.find("name");
   if (const auto text = args.find("min-isolation")) {

@@ -12,6 +12,8 @@
 #include "cli/target.h"
 #include "cli/verbs.h"
 #include "json/describe.h"
+#include "policy/driver_capacity.h"
+#include "policy/driver_labels.h"
 
 namespace atl::cli {
 namespace {
@@ -45,6 +47,11 @@ constexpr Flag kFlags[] = {
     {"driver-price", 0, "NAME=PRICE",
      "for cheapest: what a driver costs in US dollars an hour, such as 0.05 or "
      "0.01+0.05/cpu+0.02/gib; may be repeated"},
+    {"driver-labels", 0, "NAME=LABELS",
+     "what is said of a driver, for requests that ask for it: NAME=zone=eu,gpu=a100"},
+    {"driver-capacity", 0, "NAME=SIZE",
+     "what all sandboxes on a driver may have together: NAME=20, or "
+     "NAME=sandboxes=20,cpus=8,memory=16g,disk=100g; a full one is passed over"},
     {"parked", 0, "N", "most sandboxes of a kind to make before they are asked for (64)"},
     {"default-ttl", 0, "TIME", "how long a sandbox lives whose request says nothing (1h)"},
     {"longest-ttl", 0, "TIME", "the longest that a request may ask for (7d, which is the most)"},
@@ -114,6 +121,21 @@ Result<RoutingOptions> routing_from(const Args& args, const std::vector<std::str
           fmt::format("--driver-price: {} ({})", price.error().message(), price.error().hint()));
     }
     routing.prices[given.name] = *price;
+  }
+  for (const std::string& text : args.all("driver-labels")) {
+    TRY(const auto given, of_driver("driver-labels", text, "NAME=LABELS", drivers));
+    const auto labels = policy::parse_driver_labels(given.value);
+    if (!labels) return usage_error("--driver-labels: " + labels.error().message());
+    routing.labels[given.name].insert(labels->begin(), labels->end());
+  }
+  for (const std::string& text : args.all("driver-capacity")) {
+    TRY(const auto given, of_driver("driver-capacity", text, "NAME=SIZE", drivers));
+    const auto capacity = policy::parse_capacity(given.value);
+    if (!capacity) {
+      return usage_error(fmt::format("--driver-capacity: {} ({})", capacity.error().message(),
+                                     capacity.error().hint()));
+    }
+    routing.capacities[given.name] = *capacity;
   }
   return routing;
 }

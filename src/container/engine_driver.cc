@@ -9,7 +9,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "container/agent_door.h"
-#include "container/agent_relay.h"
+#include "container/agent_ways.h"
 #include "container/architecture.h"
 #include "container/checkpoints.h"
 #include "container/container_sandbox.h"
@@ -132,13 +132,14 @@ class EngineDriver final : public Driver {
     CO_TRY_OK(co_await remove_left_over());
     // One that nobody could try may have a kernel of its own, which no socket of ours reaches into.
     const bool can_call = !is_remote() && verdict.outer_kernel.empty() && !verdict.is_untried;
-    CO_TRY(auto way, make_way(spec.id, can_call, made, words));
+    CO_TRY(auto way,
+           make_way(*fleet_, spec.id, can_call ? Calling::direct : Calling::relayed, made, words));
     Result<std::unique_ptr<Sandbox>> sandbox = std::unique_ptr<Sandbox>();
     if (goes_on) {
       sandbox = co_await checkpoints_->go_on(*files_, spec.snapshot, made, std::move(way),
                                              std::move(words));
     } else {
-      sandbox = co_await start(spec.id, made, std::move(way), std::move(words), spec.expires_at);
+      sandbox = co_await start(spec.id, made, std::move(way), std::move(words), spec);
     }
     if (sandbox && !goes_on && files_ && files_->has(spec.snapshot)) {
       auto filled = co_await files_->put_back((*sandbox)->guest(), spec.snapshot);
@@ -182,7 +183,7 @@ class EngineDriver final : public Driver {
       co_return Error(Code::not_found, "the container of " + id + " has ended");
     }
     CO_TRY_OK(make_places());
-    CO_TRY(auto way, take_up_way(id, *found));
+    CO_TRY(auto way, take_up_way(*fleet_, id, *found));
     auto sandbox =
         std::make_unique<ContainerSandbox>(fleet_, id, std::move(way), std::nullopt,
                                            found->has_own_clock ? OwnClock::yes : OwnClock::no);
@@ -472,45 +473,7 @@ class EngineDriver final : public Driver {
   Task<KernelVerdict> judge_runtime(std::string name) {
     if (name.empty()) name = own_runtime_.value_or("");
     if (name.empty() || shares_the_kernel(name)) co_return KernelVerdict();
-    CO_TRY(const auto facts, co_await fleet_->client.facts());
-    // What it lists it can have, and what it is told it does not hear.
-    if (!dialect_.picks_runtime && name != facts.default_runtime) {
-      co_return Error(Code::unsupported, std::string(dialect_.name) +
-                                             " gives every container the runtime of its service, " +
-                                             to_printable(facts.default_runtime) + ", and not " +
-                                             to_printable(name))
-          .with_hint("leave it out, or take docker, whose runtimes are tried");
-    }
-    for (const auto& runtime : facts.runtimes) {
-      if (runtime.name == name)
-        co_return co_await trials_->judge(runtime, find_plain_runtime(facts));
-    }
-    co_return Error(Code::not_found,
-                    std::string(dialect_.name) + " has no runtime " + to_printable(name));
-  }
-
-  // The directory of the sandbox, with a door or a token in it.
-  Result<std::unique_ptr<AgentWay>> make_way(const std::string& id, bool can_call,
-                                             ContainerSpec& made, FirstWords& words) {
-    if (can_call) {
-      TRY(auto door, AgentDoor::make(fleet_->executor, options_.directory, id));
-      made.door = door->path();
-      return std::unique_ptr<AgentWay>(std::move(door));
-    }
-    TRY(auto relay, AgentRelay::make(fleet_->client, options_.directory, id));
-    words.token = relay->token();
-    return std::unique_ptr<AgentWay>(std::move(relay));
-  }
-
-  Result<std::unique_ptr<AgentWay>> take_up_way(const std::string& id,
-                                                const ContainerState& found) {
-    if (found.transport == kByRelay) {
-      TRY(auto relay, AgentRelay::take_up(fleet_->client, options_.directory, id));
-      return std::unique_ptr<AgentWay>(std::move(relay));
-    }
-    TRY(auto door, AgentDoor::take_up(fleet_->executor, options_.directory, id));
-    door->expect(found.pid);
-    return std::unique_ptr<AgentWay>(std::move(door));
+    co_return co_await trials_->judge_named(std::move(name));
   }
 
   Result<> check_places() const {
@@ -549,7 +512,12 @@ class EngineDriver final : public Driver {
       // Had workspace and home been in memory, they would be archives.
       made.has_places = !files_->has(spec.snapshot);
     }
-    CO_TRY(const auto image, co_await supply_->get(std::move(wanted)));
+    begin_stage(spec.on_progress, "image");
+    auto found = co_await supply_->get(std::move(wanted));
+    // Fetching it is a stage of its own, and over.
+    if (!found) begin_stage(spec.on_progress, "image");
+    CO_TRY(const auto image, std::move(found));
+    end_stage(spec.on_progress, "image");
     made.image = image.name;
     made.image_id = image.facts.id;
     made.volumes = image.facts.volumes;
@@ -635,7 +603,7 @@ class EngineDriver final : public Driver {
 
   Task<std::unique_ptr<Sandbox>> start(std::string id, ContainerSpec made,
                                        std::unique_ptr<AgentWay> way, FirstWords words,
-                                       Micros expires_at) {
+                                       const SandboxSpec& spec) {  // awaited at once
     const std::string container = container_name(id);
     CO_TRY_OK(way->open());
     auto created = co_await fleet_->client.create(container, to_json(made, dialect_));
@@ -653,6 +621,8 @@ class EngineDriver final : public Driver {
       auto put = co_await fleet_->client.put_archive(container, "/", root_archive());
       if (!put) co_return std::move(put).error().with("making the workspace");
     }
+    end_stage(spec.on_progress, "create");
+    begin_stage(spec.on_progress, "boot");
     auto started = co_await fleet_->client.start(container);
     if (!started) co_return std::move(started).error().with("starting the container");
     auto state = co_await fleet_->client.inspect(container);
@@ -685,12 +655,13 @@ class EngineDriver final : public Driver {
           .with_hint("try again: it is looked at anew");
     }
     CO_TRY_OK(check_shares(made.shares, state->pid));
-    fleet_->live.insert_or_assign(id, expires_at);
+    fleet_->live.insert_or_assign(id, spec.expires_at);
     fleet_->births[id] = ++fleet_->last_birth;
     way->expect(state->pid);
     auto sandbox = std::make_unique<ContainerSandbox>(fleet_, id, std::move(way), std::move(words));
     auto greeted = co_await sandbox->guest().greet();
     if (!greeted) co_return std::move(greeted).error().with("starting the agent");
+    end_stage(spec.on_progress, "boot");
     co_return std::unique_ptr<Sandbox>(std::move(sandbox));
   }
 

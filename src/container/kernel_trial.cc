@@ -100,6 +100,25 @@ Task<KernelVerdict> KernelTrials::judge(EngineFacts::Runtime runtime, std::strin
   co_return known.verdict;
 }
 
+Task<KernelVerdict> KernelTrials::judge_named(std::string name) {
+  const auto self = shared_from_this();
+  const Dialect& dialect = fleet_->dialect;
+  CO_TRY(const auto facts, co_await fleet_->client.facts());
+  // What it lists it can have, and what it is told it does not hear.
+  if (!dialect.picks_runtime && name != facts.default_runtime) {
+    co_return Error(Code::unsupported, std::string(dialect.name) +
+                                           " gives every container the runtime of its service, " +
+                                           to_printable(facts.default_runtime) + ", and not " +
+                                           to_printable(name))
+        .with_hint("leave it out, or take docker, whose runtimes are tried");
+  }
+  for (const auto& runtime : facts.runtimes) {
+    if (runtime.name == name) co_return co_await judge(runtime, find_plain_runtime(facts));
+  }
+  co_return Error(Code::not_found,
+                  std::string(dialect.name) + " has no runtime " + to_printable(name));
+}
+
 Task<KernelVerdict> KernelTrials::try_runtime(std::string runtime, std::string plain) {
   if (plain.empty()) co_return Error(Code::unsupported, "there is no other to compare it with");
   CO_TRY(const auto own, co_await look(std::move(plain)));

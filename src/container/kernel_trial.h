@@ -50,6 +50,9 @@ class KernelTrials final : public std::enable_shared_from_this<KernelTrials> {
   // Tries it if need be, beside `plain`, one that shares the host's kernel ("" = there is none);
   // one at a time. Those that are known to share it are not tried.
   Task<KernelVerdict> judge(EngineFacts::Runtime runtime, std::string plain);
+  // The same of one that is asked for. Code::not_found for what the engine does not have,
+  // Code::unsupported for what it would not take.
+  Task<KernelVerdict> judge_named(std::string name);
 
   // The ids that containers of trials under way have: nobody's sandboxes.
   const std::set<std::string>& under_way() const { return under_way_; }

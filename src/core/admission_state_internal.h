@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "base/delay.h"
+#include "base/fair_queue.h"
 #include "base/refusal.h"
 #include "core/admission.h"
-#include "base/fair_queue.h"
 #include "core/pace.h"
 #include "core/rate_limiter.h"
 #include "telemetry/metrics.h"

@@ -19,11 +19,17 @@ void count_refusal(telemetry::Metrics& metrics, const Result<>& decided) {
 
 Task<Creator::Entry> Creator::admit(const Caller& caller, const CreateRequest& request,
                                     Lifecycle lifecycle, telemetry::StageTimer& timer) {
+  auto entry = co_await try_admit(caller, request, lifecycle, timer);
+  if (entry || entry.error().stage() != "route") co_return entry;
+  co_return refuse(caller, request, lifecycle, timer, "", std::move(entry).error());
+}
+
+Task<Creator::Entry> Creator::try_admit(const Caller& caller, const CreateRequest& request,
+                                        Lifecycle lifecycle, telemetry::StageTimer& timer) {
   Entry entry;
   if (const auto judge = parts_.options.judge) {
-    RouteWish wish = to_wish(request);
-    if (caller.role != Role::admin) wish.floor = parts_.options.members_floor;
-    CO_TRY(const auto route, at_stage("route", find_route(parts_.drivers, wish)));
+    CO_TRY(const auto route,
+           at_stage("route", find_route(parts_.drivers, wish_of(caller, request))));
     const bool is_run = lifecycle == Lifecycle::ephemeral;
     auto decided =
         co_await judge->decide(to_question(caller, is_run ? "run" : "create", request, route));
@@ -46,9 +52,7 @@ Task<Creator::Entry> Creator::admit(const Caller& caller, const CreateRequest& r
 Task<Creator::Entry> Creator::wait_for_turn(const Caller& caller, const CreateRequest& request,
                                             Lifecycle lifecycle) {
   // Nobody waits for what no driver would make.
-  RouteWish wish = to_wish(request);
-  if (caller.role != Role::admin) wish.floor = parts_.options.members_floor;
-  CO_TRY_OK(at_stage("route", find_route(parts_.drivers, wish)));
+  CO_TRY_OK(at_stage("route", find_route(parts_.drivers, wish_of(caller, request))));
 
   Entry entry;
   entry.has_waited = true;

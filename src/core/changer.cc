@@ -5,6 +5,7 @@
 #include "core/hooks.h"
 #include "core/lifetime.h"
 #include "core/request_check.h"
+#include "core/tenant_floor.h"
 #include "json/describe.h"
 #include "telemetry/log.h"
 
@@ -115,6 +116,14 @@ Task<> Changer::ensure_handle(RecordPtr record) {
   co_return Result<>();
 }
 
+Result<> Changer::check_driver_room(const SandboxRecord& record, const policy::Amounts& more) {
+  const DriverSlot* slot = parts_.drivers.find(record.driver);
+  if (slot == nullptr) return {};
+  const auto shortage = find_shortage(*slot, more);
+  if (!shortage) return {};
+  return full(*slot, *shortage).at_stage("admission");
+}
+
 Result<> Changer::check_able(const SandboxRecord& record, std::string_view verb,
                              bool (*can)(const Capabilities&)) {
   TRY(const DriverSlot* slot, parts_.drivers.get_ready(record.driver));
@@ -182,6 +191,7 @@ Task<SandboxView> Changer::recreate(RecordPtr record) {
 }
 
 Task<SandboxView> Changer::restart(RecordPtr record, Op op) {
+  CO_TRY_OK(check_floor(parts_.options.admission.quotas, *record, "be started"));
   CO_TRY_OK(co_await ensure_handle(record));
   const State before = record->state;
   const Lifetime old(*record);
@@ -393,6 +403,7 @@ Task<SandboxView> Changer::resize(RecordPtr record, Caller caller, Resources res
   const Resources whole = merge(record->resources, resources);
   // What one thing gives back does not pay for another: it is given back later.
   const auto growth = growth_of(record->amounts, parts_.admission.amounts_of(whole));
+  CO_TRY_OK(check_driver_room(*record, growth));
   CO_TRY(auto room, parts_.admission.keep_free(record->tenant, growth));
   CO_TRY_OK(co_await ensure_handle(record));
   CO_TRY(const auto intent, co_await enter(record, record->state, Op::resize));

@@ -68,6 +68,8 @@ class Changer final {
   Task<SandboxView> confirm(RecordPtr record);
   Task<> ensure_handle(RecordPtr record);
   // Code::unsupported, naming drivers that can, unless the sandbox's own driver can.
+  // Code::unavailable when its driver has no room for `more` beside what is there.
+  Result<> check_driver_room(const SandboxRecord& record, const policy::Amounts& more);
   Result<> check_able(const SandboxRecord& record, std::string_view verb,
                       bool (*can)(const Capabilities&));
   // Success without a judge, too.

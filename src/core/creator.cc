@@ -91,7 +91,7 @@ Task<SandboxView> Creator::create(Caller caller, CreateRequest request,
   CO_TRY(auto snapshot, use_snapshot(caller, request));
   CO_TRY_OK(check_create(request, parts_.options));
   if (idempotency) CO_TRY_OK(check_idempotency(*idempotency));
-  CO_TRY_OK(co_await ask_if_needed(to_wish(request)));
+  CO_TRY_OK(co_await ask_if_needed(wish_of(caller, request)));
   CO_TRY(auto made, co_await find_made(caller, request, idempotency));
   if (made) co_return *std::move(made);
   CO_TRY(auto entry, co_await admit(caller, request, Lifecycle::session, timer));
@@ -108,8 +108,7 @@ Task<SandboxView> Creator::create(Caller caller, CreateRequest request,
     auto key = parts_.idempotency.remember(caller, *idempotency, record->id);
     if (!key) {
       CO_TRY_OK(co_await let_go(planned));
-      give_up(planned, Intent{}, key.error());
-      co_return std::move(key).error();
+      co_return give_up(planned, Intent{}, std::move(key).error());
     }
     planned.key = *std::move(key);
   }
@@ -118,6 +117,24 @@ Task<SandboxView> Creator::create(Caller caller, CreateRequest request,
   record->creation->end(created);
   if (!created) co_return std::move(created).error();
   co_return record->view();
+}
+
+RouteWish Creator::wish_of(const Caller& caller, const CreateRequest& request) const {
+  RouteWish wish = to_wish(request);
+  if (caller.role != Role::admin) wish.floor = parts_.options.members_floor;
+  // What is for a pool is nobody's yet; whoever takes it is held to their own.
+  if (!caller.tenant.empty()) {
+    const policy::Quota& quota = parts_.options.admission.quotas.of(caller.tenant);
+    wish.tenant_floor = quota.min_isolation.value_or(Isolation::none);
+    wish.tenant_placement = quota.placement;
+  }
+  wish.root_print = root_print(request);
+  if (!wish.root_print.empty()) {
+    wish.known = &parts_.programs;
+    wish.root_name = root_name(request);
+    wish.startup = request.startup;
+  }
+  return wish;
 }
 
 Result<> Creator::settle(CreateRequest& request, Lifecycle lifecycle) const {
@@ -135,9 +152,8 @@ Task<RoutePlan> Creator::plan_route(Caller caller, CreateRequest request, std::s
   CO_TRY(const auto snapshot, use_snapshot(caller, request));
   CO_TRY_OK(check_create(request, parts_.options));
   if (parts_.drivers.has_unasked()) CO_TRY_OK(co_await parts_.drivers.ask_rest());
-  RouteWish wish = to_wish(request);
+  RouteWish wish = wish_of(caller, request);
   if (!wish.runtime.empty()) CO_TRY_OK(co_await parts_.drivers.ask_for_runtimes());
-  if (caller.role != Role::admin) wish.floor = parts_.options.members_floor;
   co_return at_stage("route", atl::plan_route(parts_.drivers, request, std::move(wish), as));
 }
 
@@ -145,8 +161,9 @@ Task<Explanation> Creator::explain(Caller caller, CreateRequest request) {
   CO_TRY_OK(settle(request, Lifecycle::ephemeral));
   CO_TRY(const auto snapshot, use_snapshot(caller, request));
   CO_TRY_OK(check_create(request, parts_.options));
-  CO_TRY_OK(co_await ask_if_needed(to_wish(request)));
-  CO_TRY(const auto route, at_stage("route", find_route(parts_.drivers, to_wish(request))));
+  const RouteWish wish = wish_of(caller, request);
+  CO_TRY_OK(co_await ask_if_needed(wish));
+  CO_TRY(const auto route, at_stage("route", find_route(parts_.drivers, wish)));
   const DriverSlot& slot = *route.front();
   SandboxSpec spec;
   spec.id = make_sandbox_id();
@@ -163,7 +180,7 @@ Task<Explanation> Creator::explain(Caller caller, CreateRequest request) {
   spec.engine_socket = request.engine_socket;
   spec.mount_roots = request.mount_roots;
   spec.snapshot = request.snapshot;
-  Explanation explanation{slot.name(), isolation_of(*slot.capabilities, to_wish(request)), {}};
+  Explanation explanation{slot.name(), isolation_of(*slot.capabilities, wish), {}};
   spec.runtime = std::move(request.runtime);
   CO_TRY(explanation.plan, co_await slot.driver->explain(std::move(spec)));
   co_return explanation;
@@ -241,7 +258,7 @@ Task<RecordPtr> Creator::create_for_run(Caller caller, CreateRequest request,
   CO_TRY(auto snapshot, use_snapshot(caller, request));
   CO_TRY_OK(check_create(request, parts_.options));
   never_wait(request);
-  CO_TRY_OK(co_await ask_if_needed(to_wish(request)));
+  CO_TRY_OK(co_await ask_if_needed(wish_of(caller, request)));
   if (!request.name.empty() && parts_.sandboxes.find_name(caller.tenant, request.name)) {
     co_return Error(Code::already_exists, "the name " + request.name + " is taken");
   }
@@ -295,14 +312,14 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
     return Error(Code::unavailable, "Atoll is shutting down").with_hint("try again in a moment");
   }
   const bool is_parking = lifecycle == Lifecycle::pooled;
-  RouteWish wish = to_wish(request);
-  if (caller.role != Role::admin) wish.floor = parts_.options.members_floor;
-  auto found = at_stage("route", take_route(parts_.drivers, wish));
-  if (!found && !request.profile.empty()) {
-    return std::move(found).error().with("profile " + request.profile);
+  auto found = at_stage("route", take_route(parts_.drivers, wish_of(caller, request)));
+  if (!found) {
+    return refuse(caller, request, lifecycle, std::move(timer), std::move(entry.id),
+                  std::move(found).error());
   }
-  TRY(auto route, std::move(found));
+  auto route = *std::move(found);
   timer.mark("route");
+  std::string print = root_print(request);
   Layering layering = choose_layer(parts_, caller.tenant, request, *route.front());
   const bool may_take = !is_parking && !parts_.shelf.is_empty();
   const std::string shape = may_take ? shape_of(request) : "";
@@ -352,6 +369,7 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
                was_parked, std::move(timer), std::move(request.files)};
   planned.startup = std::move(request.startup);
   planned.layering = std::move(layering);
+  planned.root_print = std::move(print);
   planned.pool = std::move(taken.pool);
   planned.parked = std::move(taken.handle);
   return planned;
@@ -363,6 +381,7 @@ void Creator::place(SandboxRecord& record, const DriverSlot& slot) {
                          ? Isolation::none
                          : isolation_of(*slot.capabilities, record.asked.runtime);
   record.placement = slot.capabilities->placement;
+  parts_.sandboxes.move_driver(record);
   set_lifetime(record, {record.created_at, record.last_active_boot}, record.ttl, slot,
                parts_.options);
 }
@@ -382,8 +401,7 @@ Task<> Creator::make(Plan plan) {
   }
   if (!begun) {
     CO_TRY_OK(co_await let_go(plan));
-    give_up(plan, Intent{}, begun.error());
-    co_return std::move(begun).error().at_stage("intent");
+    co_return give_up(plan, Intent{}, std::move(begun).error().at_stage("intent"));
   }
   const Intent intent = *begun;
   plan.timer.mark("intent");
@@ -393,13 +411,12 @@ Task<> Creator::make(Plan plan) {
     made = co_await look_for_snapshot(plan, std::move(made).error());
   }
   if (record->lifecycle == Lifecycle::pooled) {
-    if (!made) give_up(plan, intent, made.error());
+    if (!made) co_return give_up(plan, intent, std::move(made).error());
     co_return made;
   }
   parts_.metrics.creates.at(record->driver, made ? "ok" : to_string(made.error().code())).add();
   if (!made) {
-    give_up(plan, intent, made.error());
-    co_return std::move(made).error();
+    co_return give_up(plan, intent, std::move(made).error());
   }
   const auto took = std::chrono::duration<double, std::milli>(plan.timer.total_ms());
   parts_.metrics.create_duration.at(record->driver)
@@ -545,6 +562,8 @@ Task<> Creator::start_up(Plan& plan) {
   if (!plan.startup) co_return Result<>();
   const auto handle = record->handle;
   StartupFacts facts = startup_facts(parts_, *record, plan.snapshot.get());
+  facts.known = &parts_.programs;
+  facts.root_print = plan.root_print;
   const Layering& layering = plan.layering;
   facts.why_no_layer = layering.why_not;
   if (layering.from) {
@@ -565,7 +584,8 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
     if (record->give_up->is_given_up())
       co_return Error(Code::cancelled, "nobody wants it any more");
     DriverSlot& slot = *plan.route[i];
-    const bool is_last = i + 1 == plan.route.size();
+    // It is asked twice if need be.
+    const bool is_last = i + 1 == plan.route.size() && plan.was_tried_again;
     if (!plan.layering.driver.empty() && plan.layering.driver != slot.name()) {
       if (plan.layering.from) plan.spec.snapshot.clear();
       plan.layering = {.why_not = "another driver was to make it"};
@@ -577,8 +597,9 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
       CO_TRY(spec, copy(plan.spec));
     }
     // What takes its time there is a stage of its own.
-    spec.on_progress = [&timer = plan.timer,
+    spec.on_progress = [&timer = plan.timer, &under_way = plan.under_way,
                         listener = std::move(spec.on_progress)](const Progress& progress) {
+      under_way = progress.is_over ? "" : progress.stage;
       if (progress.is_over) timer.mark(progress.stage);
       if (listener) listener(progress);
     };
@@ -593,23 +614,44 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
       plan.spec.snapshot.clear();
       continue;
     }
-    // Whoever has stopped answering or working since the route was made is passed over.
-    do ++i;
-    while (i < plan.route.size() && (!plan.route[i]->capabilities || why_not_now(*plan.route[i])));
-    if (i == plan.route.size()) co_return std::move(made).error().with(slot.name());
-    if (auto on = parts_.failover.go_on(slot, made.error()); !on) {
-      co_return std::move(on).error().with(slot.name());
-    }
-    plan.timer.tell("create", slot.name() + ": " + made.error().message());
-    telemetry::log_warn("driver could not create, the next one tries",
-                        {{"sandbox", record->id},
-                         {"driver", slot.driver->name()},
-                         {"why", made.error().message()}});
+    const std::string why = slot.name() + ": " + made.error().message();
+    auto next = co_await next_try(plan, i, std::move(made).error());
+    if (!next) co_return std::move(next).error().with(slot.name());
+    const std::string stage = std::exchange(plan.under_way, "");
+    plan.timer.tell(stage.empty() ? "create" : stage, why);
+    if (*next == i) continue;
+    i = *next;
     // The store must know where to look for it before it can be there.
     place(*record, *plan.route[i]);
     plan.spec.expires_at = record->drivers_moment();
     CO_TRY_OK(co_await parts_.journal.note(record));
   }
+}
+
+Task<size_t> Creator::next_try(Plan& plan, size_t at, Error why) {
+  DriverSlot& slot = *plan.route[at];
+  const auto tell = [&](std::string_view what) {
+    telemetry::log_warn(
+        what,
+        {{"sandbox", plan.record->id}, {"driver", slot.driver->name()}, {"why", why.message()}});
+  };
+  // Whoever has stopped answering or working since the route was made is passed over.
+  size_t next = at;
+  do ++next;
+  while (next < plan.route.size() &&
+         (!plan.route[next]->capabilities || why_not_now(*plan.route[next], plan.record->amounts)));
+  if (next < plan.route.size()) {
+    CO_TRY_OK(parts_.failover.go_on(slot, why));
+    tell("driver could not create, the next one tries");
+    co_return next;
+  }
+  // Nobody waits for what is given up.
+  if (std::exchange(plan.was_tried_again, true) || plan.record->give_up->is_given_up())
+    co_return why;
+  auto again = co_await parts_.failover.try_again(slot, plan.record->id, why);
+  if (!again) co_return std::move(again).error();
+  tell("driver could not create, and tries again");
+  co_return at;
 }
 
 Task<> Creator::commit(Plan& plan, Intent intent) {
@@ -633,31 +675,6 @@ Task<> Creator::commit(Plan& plan, Intent intent) {
     co_return Error(Code::unavailable, "sandbox " + record->id + " ended while it started");
   }
   co_return Result<>();
-}
-
-void Creator::give_up(Plan& plan, Intent intent, const Error& why) {
-  const auto record = plan.record;
-  record->failure = why.message();
-  plan.timer.tell(why.stage().empty() ? "create" : why.stage(), why.message());
-  record->stages = record->asked.course.stages = plan.timer.stages();
-  if (record->state != State::failed) parts_.sandboxes.move_to(*record, State::failed);
-  record->ended_at = parts_.clock.wall();
-  ++record->generation;
-  parts_.bury(record, "could not be made: " + why.message());
-  std::vector<store::Change> more;
-  if (plan.key) {
-    parts_.idempotency.forget(*plan.key);
-    more.push_back(store::DropIdempotency{plan.key->tenant, plan.key->key, record->id});
-  }
-  if (intent.id != 0) {
-    parts_.journal.settle_later(record, intent, store::IntentState::failed, why.message(),
-                                std::move(more));
-    if (plan.key || !record->name.empty()) {
-      failed_tries_.push_back({record, plan.key ? plan.key->key : std::string()});
-    }
-  } else if (record->lifecycle == Lifecycle::ephemeral || plan.was_parked) {
-    parts_.journal.note_later(record);
-  }
 }
 
 }  // namespace atl

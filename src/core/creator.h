@@ -54,6 +54,9 @@ class Creator final {
     PoolPtr pool = nullptr;                     // that it could be from
     std::shared_ptr<Sandbox> parked = nullptr;  // and that it is, then
     Layering layering = {};
+    std::string root_print = {};  // see core/known_programs.h
+    std::string under_way = {};   // what its driver is doing, in the words of a stage
+    bool was_tried_again = false;
   };
 
   // What was made for the same key or name before, or is being made; nullopt when there is nothing.
@@ -70,9 +73,17 @@ class Creator final {
   };
   Task<Entry> admit(const Caller& caller, const CreateRequest& request,  // awaited at once
                     Lifecycle lifecycle, telemetry::StageTimer& timer);
+  Task<Entry> try_admit(const Caller& caller, const CreateRequest& request,  // awaited at once
+                        Lifecycle lifecycle, telemetry::StageTimer& timer);
   Task<Entry> wait_for_turn(const Caller& caller, const CreateRequest& request,
                             Lifecycle lifecycle);
   Task<SandboxView> join_with_key(RecordPtr record, store::IdempotencyRow key);
+  // What the request wishes, and what its caller and its tenant may not go below.
+  RouteWish wish_of(const Caller& caller, const CreateRequest& request) const;
+  // A refusal of the router: there is no sandbox, and how it came to that is kept as of one that
+  // failed.
+  Error refuse(const Caller& caller, const CreateRequest& request, Lifecycle lifecycle,
+               telemetry::StageTimer timer, std::string id, Error why);
   // Drivers that were to be asked late are asked if no other will do.
   Task<> ask_if_needed(RouteWish wish);
   bool holds_root(const SnapshotView& snapshot) const;
@@ -91,11 +102,14 @@ class Creator final {
   Task<Intent> announce(Plan& plan);
   Task<> make_journalled(Plan& plan, Intent intent);
   Task<std::shared_ptr<Sandbox>> make_on_route(Plan& plan);
+  // The next driver of the route after `at`, which has failed, or the same once more.
+  Task<size_t> next_try(Plan& plan, size_t at, Error why);  // awaited at once
   Task<> write_files(Plan& plan);
   Task<> start_up(Plan& plan);
   Task<> commit(Plan& plan, Intent intent);
   void place(SandboxRecord& record, const DriverSlot& slot);
-  void give_up(Plan& plan, Intent intent, const Error& why);
+  // The error comes back with how far it came.
+  Error give_up(Plan& plan, Intent intent, Error why);
 
   struct FailedTry {
     RecordPtr record;

@@ -1,7 +1,10 @@
 #include "core/driver_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/refusal.h"
 #include "driver/memory_refusal.h"
 #include "telemetry/log.h"
 
@@ -28,6 +31,8 @@ DriverTable::DriverTable(std::vector<EngineDriver> drivers, Asking asking,
     const std::string name(given.driver->name());
     const auto weight = routing.weights.find(name);
     const auto price = routing.prices.find(name);
+    const auto labels = routing.labels.find(name);
+    const auto capacity = routing.capacities.find(name);
     slots_.push_back(
         {.driver = std::move(given.driver),
          .summary = std::move(given.summary),
@@ -37,7 +42,9 @@ DriverTable::DriverTable(std::vector<EngineDriver> drivers, Asking asking,
          .circuit = CircuitBreaker(clock, routing.circuit),
          .start = StartEstimate(clock),
          .weight = weight == routing.weights.end() ? 1 : weight->second,
-         .price = price == routing.prices.end() ? std::nullopt : std::optional(price->second)});
+         .price = price == routing.prices.end() ? std::nullopt : std::optional(price->second),
+         .labels = labels == routing.labels.end() ? policy::DriverLabels() : labels->second,
+         .capacity = capacity == routing.capacities.end() ? policy::Quota() : capacity->second});
   }
 }
 
@@ -155,9 +162,17 @@ std::vector<DriverView> DriverTable::views() const {
     view.measured_starts = slot.start.samples();
     view.price_per_hour = price_of(slot, size_of({}));
     view.weight = slot.weight;
+    view.labels = slot.labels;
+    view.capacity = slot.capacity;
+    if (slot.used != nullptr) view.used = *slot.used;
     views.push_back(std::move(view));
   }
   return views;
+}
+
+void DriverTable::count_by(
+    const std::function<const policy::Amounts&(const std::string& driver)>& used_on) {
+  for (auto& slot : slots_) slot.used = &used_on(slot.name());
 }
 
 Error DriverTable::lacking(std::string_view driver, std::string_view verb,
@@ -186,6 +201,22 @@ std::optional<double> start_of(const DriverSlot& slot) {
   if (const auto measured = slot.start.measured_ms()) return measured;
   if (!slot.capabilities || slot.capabilities->typical_start_ms <= 0) return std::nullopt;
   return slot.capabilities->typical_start_ms;
+}
+
+std::optional<policy::Shortage> find_shortage(const DriverSlot& slot, const policy::Amounts& more) {
+  if (slot.used == nullptr) return std::nullopt;
+  return policy::find_shortage(slot.capacity, *slot.used, more);
+}
+
+Error full(const DriverSlot& slot, const policy::Shortage& shortage) {
+  Refusal refusal{.limit = "driver_" + std::string(shortage.limit),
+                  .most = shortage.most,
+                  .used = shortage.used,
+                  .asked = shortage.asked};
+  return Error(Code::unavailable, fmt::format("{} is full: it has {}, and {:.10g} more is asked",
+                                              slot.name(), shortage.held(), shortage.asked))
+      .with_hint("try again when something on it has ended, or ask for less")
+      .with_refusal(std::make_shared<const Refusal>(std::move(refusal)));
 }
 
 std::string enumerate(const std::vector<std::string>& words) {

@@ -29,6 +29,9 @@ struct DriverSlot {
   StartEstimate start;
   int64_t weight = 1;
   std::optional<policy::Price> price;  // as it is configured
+  policy::DriverLabels labels;
+  policy::Quota capacity;
+  const policy::Amounts* used = nullptr;  // of it; null = nobody counts, and it is never full
   // For strategies that go round: when it was first on a route, and what it has got ahead.
   uint64_t last_turn = 0;
   double credit = 0;
@@ -74,6 +77,9 @@ class DriverTable final {
   // Counts routes that were taken.
   uint64_t next_turn() { return ++turns_; }
 
+  // Where it is counted what each driver's sandboxes have; the references stay good.
+  void count_by(const std::function<const policy::Amounts&(const std::string& driver)>& used_on);
+
   // Code::unsupported: "local cannot pause", and which configured drivers can.
   Error lacking(std::string_view driver, std::string_view verb,
                 const std::function<bool(const Capabilities&)>& can) const;
@@ -91,6 +97,11 @@ class DriverTable final {
 std::optional<double> price_of(const DriverSlot& slot, const policy::Amounts& size);
 // How long a create takes, in milliseconds: measured lately, else declared; nullopt = not known.
 std::optional<double> start_of(const DriverSlot& slot);
+
+// What `more` is too much for, beside what its sandboxes have.
+std::optional<policy::Shortage> find_shortage(const DriverSlot& slot, const policy::Amounts& more);
+// Code::unavailable: "docker is full: it has 3 of 3 sandboxes, and 1 more is asked".
+Error full(const DriverSlot& slot, const policy::Shortage& shortage);
 
 // "a", "a and b", "a, b and c".
 std::string enumerate(const std::vector<std::string>& words);

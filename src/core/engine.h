@@ -110,6 +110,7 @@ struct CreateRequest {
   Resources resources;
   std::optional<Isolation> min_isolation;
   std::optional<Placement> placement;
+  std::map<std::string, std::string> driver_labels;  // which the driver must have
   std::optional<HostDirectory> workspace;
   std::vector<HostDirectory> mounts;
   std::optional<HostDirectory> root;  // the root file system; always copied on write
@@ -234,6 +235,9 @@ struct DriverView {
   int measured_starts = 0;               // how many creates that is of
   std::optional<double> price_per_hour;  // of one without limits; absent = not known
   int64_t weight = 1;
+  policy::DriverLabels labels;
+  policy::Quota capacity;  // what there is no limit of is absent
+  policy::Amounts used;    // by sandboxes that are somebody's
 };
 
 // What a sandbox changed in the host directories that it has copies of.

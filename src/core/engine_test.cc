@@ -273,7 +273,7 @@ TEST_F(EngineTest, FallingOverNeverGoesBelowTheFloor) {
   world_.host().capabilities.isolation = Isolation::vm;
   auto& weaker = world_.add("weaker", Isolation::process);
   world_.start();
-  world_.host().fail("create", Error(Code::unavailable, "busy"));
+  world_.host().fail("create", Error(Code::unavailable, "busy"), 2);  // it is asked twice
   CreateRequest request;
   request.min_isolation = Isolation::vm;
 

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "base/refusal.h"
 #include "core/engine_world_internal.h"
 
 namespace atl {
@@ -13,6 +14,12 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+// The next `left` calls of that step fail.
+Task<> lose(std::string step, std::string when, std::shared_ptr<int> left) {
+  if (step == when && (*left)-- > 0) co_return Error(Code::unavailable, "lost");
+  co_return Result<>();
+}
 
 class FailoverTest : public ::testing::Test {
  protected:
@@ -95,6 +102,127 @@ TEST_F(FailoverTest, WhileOneFindsOutTheOthersGoElsewhere) {
   EXPECT_EQ(circuit(), Circuit::closed);
 }
 
+TEST_F(FailoverTest, TheLastDriverIsAskedOnceMore) {
+  fail(0, Code::unavailable, 1);
+  world_.start();
+
+  const auto made = world_.create({.driver = "first"});
+
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ(world_.host(0).count("create"), 2U);
+  EXPECT_EQ(world_.host(0).ids().size(), 1U);
+  EXPECT_THAT(made->stages, testing::Contains(testing::Field(
+                                &Stage::log, testing::Optional(HasSubstr("first: it broke")))));
+  EXPECT_THAT(world_.metrics.render(),
+              HasSubstr("atoll_create_failovers_total{driver=\"first\",outcome=\"again\"} 1"));
+}
+
+TEST_F(FailoverTest, OnceAndNotForEver) {
+  fail(0);
+  world_.start();
+
+  EXPECT_FALSE(world_.create({.driver = "first"}));
+
+  EXPECT_EQ(world_.host(0).count("create"), 2U);
+}
+
+TEST_F(FailoverTest, OnlyWhatMayPassIsTriedAgain) {
+  for (const Code code : {Code::deadline_exceeded, Code::invalid_argument, Code::resource_exhausted,
+                          Code::out_of_space}) {
+    EngineWorld world;
+    world.add("only").fail("create", Error(code, "it broke"), 10);
+    world.start();
+
+    EXPECT_EQ(world.create().error().code(), code);
+    EXPECT_EQ(world.host().count("create"), 1U) << to_string(code);
+  }
+}
+
+TEST_F(FailoverTest, WhatItMayHaveMadeIsGoneBeforeItTriesAgain) {
+  const auto left = std::make_shared<int>(1);
+  world_.host(0).on_step = [left](std::string step) -> Task<> {
+    return lose(std::move(step), "create after", left);
+  };
+  world_.start();
+
+  const auto made = world_.create({.driver = "first"});
+
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ(world_.host(0).count("create"), 2U);
+  EXPECT_THAT(world_.host(0).ids(), ElementsAre(made->id));
+}
+
+TEST_F(FailoverTest, WhereNobodyKnowsWhetherItWasMadeNothingIsTriedAgain) {
+  fail(0, Code::unavailable, 1);
+  world_.host(0).fail("destroy_orphan", Error(Code::unavailable, "it does not answer"), 1);
+  world_.start();
+
+  EXPECT_FALSE(world_.create({.driver = "first"}));
+
+  EXPECT_EQ(world_.host(0).count("create"), 1U);
+}
+
+TEST_F(FailoverTest, WithoutBudgetNothingIsTriedAgain) {
+  world_.options.routing.retries = {
+      .most = 0, .per_request = 0, .per_second = 0, .pause = Micros(0)};
+  fail(0, Code::unavailable, 1);
+  world_.start();
+
+  EXPECT_FALSE(world_.create({.driver = "first"}));
+
+  EXPECT_EQ(world_.host(0).count("create"), 1U);
+}
+
+TEST_F(FailoverTest, CapacityIsCountedFromWhatIsThere) {
+  world_.options.routing.capacities["first"] = {.sandboxes = 1};
+  world_.options.routing.capacities["second"] = {.sandboxes = 1};
+  world_.start();
+  const auto one = world_.create();
+  EXPECT_EQ(one->driver, "first");
+  EXPECT_EQ(world_.create()->driver, "second");
+
+  const auto refused = world_.create();
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::unavailable);
+  EXPECT_THAT(refused.error().hint(), HasSubstr("first is full: it has 1 of 1 sandboxes"));
+  ASSERT_TRUE(refused.error().refusal());
+  EXPECT_EQ(refused.error().refusal()->limit, "driver_sandboxes");
+  EXPECT_EQ(refused.error().refusal()->stages.size(), 1U);
+  ASSERT_TRUE(world_.run(world_.engine().destroy({}, one->id)));
+  EXPECT_EQ(world_.create()->driver, "first");
+}
+
+TEST_F(FailoverTest, WhoFallsOverTakesRoomWhereItLands) {
+  world_.options.routing.capacities["first"] = {.sandboxes = 1};
+  world_.options.routing.capacities["second"] = {.sandboxes = 1};
+  fail(0, Code::unavailable, 1);
+  world_.start();
+  EXPECT_EQ(world_.create()->driver, "second");
+
+  EXPECT_EQ(world_.create()->driver, "first") << "its room is free again";
+  EXPECT_EQ(serves(), "unavailable");
+}
+
+TEST_F(FailoverTest, ForksAndLargerSizesNeedRoomToo) {
+  auto& can = world_.host(0).capabilities;
+  can.fork = can.snapshot = can.resize = true;
+  world_.options.routing.capacities["first"] = {.sandboxes = 2, .memory_mb = 300};
+  world_.start();
+  CreateRequest request;
+  request.resources.memory_mb = 100;
+  const auto made = world_.create(std::move(request));
+
+  const auto two = world_.run(world_.engine().fork({}, made->id, 2, SnapshotKind::disk));
+  const auto larger = world_.run(world_.engine().resize({}, made->id, {.memory_mb = 301}));
+
+  ASSERT_FALSE(two);
+  EXPECT_THAT(two.error().message(), HasSubstr("first is full: it has 1 of 2 sandboxes"));
+  ASSERT_FALSE(larger);
+  EXPECT_EQ(larger.error().refusal()->limit, "driver_memory_mb");
+  EXPECT_TRUE(world_.run(world_.engine().fork({}, made->id, 1, SnapshotKind::disk)));
+}
+
 TEST_F(FailoverTest, AFullDriverIsPassedOverAndNotLeftAlone) {
   fail(0, Code::resource_exhausted, 5);
   world_.start();
@@ -124,7 +252,8 @@ TEST_F(FailoverTest, ATimeoutLeadsNowhereElseAndCounts) {
 
 TEST_F(FailoverTest, TheBudgetBoundsWhatFallsOver) {
   world_.options.routing.circuit.failures = 1'000;
-  world_.options.routing.retries = {.most = 4, .per_request = 0.1, .per_second = 0};
+  world_.options.routing.retries = {
+      .most = 4, .per_request = 0.1, .per_second = 0, .pause = Micros(0)};
   fail(0);
   world_.start();
   int served = 0;
@@ -158,12 +287,6 @@ TEST_F(FailoverTest, WhenNobodyWorksItIsSaidOfEach) {
   EXPECT_THAT(refused.error().hint(), HasSubstr("first has failed 3 times"));
   EXPECT_THAT(refused.error().hint(), HasSubstr("second has failed 3 times"));
   EXPECT_EQ(world_.host(0).count("create"), 3U);
-}
-
-// The next `left` calls of that step fail.
-Task<> lose(std::string step, std::string when, std::shared_ptr<int> left) {
-  if (step == when && (*left)-- > 0) co_return Error(Code::unavailable, "lost");
-  co_return Result<>();
 }
 
 // Random worlds, requests, faults, lost answers, strategies and times: whatever comes of it, no

@@ -4,6 +4,7 @@
 #include "core/changer.h"
 #include "core/creator.h"
 #include "core/hooks.h"
+#include "core/tenant_floor.h"
 #include "telemetry/log.h"
 
 namespace atl {
@@ -27,7 +28,9 @@ Task<std::vector<SandboxView>> Changer::fork(RecordPtr record, Caller caller, si
   if (kind == SnapshotKind::memory)
     CO_TRY_OK(expect(*record, {State::running}, "be forked with its memory"));
   CO_TRY_OK(expect(*record, {State::running, State::paused}, "be forked"));
+  CO_TRY_OK(check_floor(parts_.options.admission.quotas, *record, "be forked"));
   const auto one = parts_.admission.amounts_of(record->resources);
+  CO_TRY_OK(check_driver_room(*record, one * static_cast<int64_t>(count)));
   CO_TRY_OK(parts_.admission.check_room(record->tenant, one * static_cast<int64_t>(count)));
   CO_TRY_OK(co_await ask_judge(caller, "fork", record, record->resources, count));
   CO_TRY_OK(parts_.admission.take_creates(record->tenant, count));
@@ -45,7 +48,9 @@ Task<std::vector<SandboxView>> Changer::fork(RecordPtr record, Caller caller, si
   std::vector<Turn> turns;
   for (size_t i = 0; i < count; ++i) {
     // Others may have taken the room meanwhile.
-    if (auto room = parts_.admission.check_room(record->tenant, one); !room) {
+    auto room = parts_.admission.check_room(record->tenant, one);
+    if (room) room = check_driver_room(*record, one);
+    if (!room) {
       co_return co_await drop_children(record, std::move(children), std::move(room).error());
     }
     children.push_back(make_child(*record));

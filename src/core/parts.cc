@@ -36,6 +36,9 @@ Parts::Parts(asio::any_io_executor on, store::Store& the_store, std::vector<Engi
       reaper(executor, the_clock),
       snapshots(the_store, drivers, the_metrics, the_clock, options),
       shelf(sandboxes, the_metrics, the_clock) {
+  drivers.count_by([this](const std::string& driver) -> const policy::Amounts& {
+    return sandboxes.used_on(driver);
+  });
   drivers.set_on_health(
       [this](const DriverSlot& slot, DriverCondition before) { note_health(slot, before); });
 }

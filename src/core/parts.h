@@ -10,6 +10,7 @@
 #include "core/failover.h"
 #include "core/idempotency_table.h"
 #include "core/journal.h"
+#include "core/known_programs.h"
 #include "core/pool_shelf.h"
 #include "core/reaper.h"
 #include "core/sandbox_table.h"
@@ -39,6 +40,7 @@ struct Parts {
   EventLog events;
   Failover failover;
   SandboxTable sandboxes;
+  KnownPrograms programs;
   Admission admission;
   Journal journal;
   IdempotencyTable idempotency;

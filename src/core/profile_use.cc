@@ -97,6 +97,11 @@ Result<> check_kept(const CreateRequest& request, const Profile& profile, Lifecy
                  "profile: sandboxes of " + profile.reference() + " are held by sessions")
         .with_hint("open one: POST /v1/sessions, atoll session open --profile " + profile.name);
   }
+  for (const auto& [name, value] : profile.driver_labels) {
+    if (request.driver_labels.at(name) == value) continue;
+    return Error(Code::invalid_argument, "driver_labels: profile " + profile.reference() + " has " +
+                                             policy::label_text(name, value));
+  }
   if (request.workspace) TRY_OK(check_directory(profile, *request.workspace));
   for (const auto& mount : request.mounts) TRY_OK(check_directory(profile, mount));
   // Whoever opens templates has done so before.
@@ -127,6 +132,8 @@ void merge_profile(CreateRequest& request, const Profile& profile) {
   request.preferred = profile.drivers.value_or(std::vector<std::string>());
   request.fallback = profile.fallback;
   if (!request.strategy) request.strategy = profile.strategy;
+  for (const auto& [name, value] : profile.driver_labels)
+    request.driver_labels.try_emplace(name, value);
   if (!request.network) request.network = profile.network;
   request.engine_socket = profile.allow_docker_socket.value_or(false);
   request.mount_roots = profile.mount_roots;

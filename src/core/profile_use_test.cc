@@ -203,6 +203,24 @@ TEST_F(ProfileUseTest, NoProfileGoesBelowTheFloorOfMembers) {
   EXPECT_THAT(refused.error().hint(), HasSubstr("only administrators"));
 }
 
+TEST_F(ProfileUseTest, ADriverHasTheLabelsOfTheProfileAndOfTheRequest) {
+  world_.add("near");
+  world_.add("far");
+  world_.options.routing.labels = {{"near", {{"zone", "us"}}},
+                                   {"far", {{"zone", "eu"}, {"gpu", ""}}}};
+  start("  p: {driver_labels: {zone: eu}}\n");
+
+  EXPECT_EQ(world_.create(with("p"))->driver, "far");
+  CreateRequest more = with("p");
+  more.driver_labels["disk"] = "fast";
+  EXPECT_THAT(world_.create(std::move(more)).error().hint(),
+              HasSubstr("far has no label disk=fast"));
+  CreateRequest other = with("p");
+  other.driver_labels["zone"] = "us";
+  EXPECT_THAT(world_.create(std::move(other)).error().message(),
+              HasSubstr("driver_labels: profile p@1 has zone=eu"));
+}
+
 TEST_F(ProfileUseTest, DriversComeInTheOrderOfTheProfile) {
   world_.add("a", Isolation::container);
   world_.add("b", Isolation::container).fail("create", Error(Code::unavailable, "busy"));
@@ -257,7 +275,11 @@ TEST_F(ProfileUseTest, WhoHasTheEnginesSocketIsNotIsolated) {
   CreateRequest floored = with("ruler");
   floored.min_isolation = Isolation::process;
 
-  EXPECT_EQ(world_.create(with("ruler"))->isolation, Isolation::none);
+  Caller admin;
+  admin.role = Role::admin;
+  const auto made = world_.run(world_.engine().create(admin, with("ruler"), std::nullopt));
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ(made->isolation, Isolation::none);
   EXPECT_THAT(world_.create(std::move(floored)).error().hint(),
               HasSubstr("engine offers none, process was asked"));
   Caller member;

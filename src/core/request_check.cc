@@ -234,6 +234,7 @@ Result<> check_create(const CreateRequest& request, const EngineOptions& options
   TRY_OK(check_can_be_made_again(request));
   if (request.queue_timeout) TRY_OK(check_queue_timeout(*request.queue_timeout, options));
   TRY_OK(check_labels(request.labels));
+  TRY_OK(policy::check_driver_labels(request.driver_labels));
   TRY_OK(check_env(request.env));
   TRY_OK(check_resources(request.resources));
   if (request.mounts.size() > kMostMounts) {

@@ -11,6 +11,7 @@
 #include "core/profile_use.h"
 #include "core/request_check.h"
 #include "core/startup.h"
+#include "core/tenant_floor.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 
@@ -57,6 +58,7 @@ Task<SandboxView> Changer::reset(RecordPtr record, Caller caller,
   CO_TRY_OK(check_env(env));
   CO_TRY(auto turn, co_await record->turns.take());
   CO_TRY_OK(check_able(*record, "reset", can_reset));
+  CO_TRY_OK(check_floor(parts_.options.admission.quotas, *record, "be reset"));
   CO_TRY_OK(check_has_no_directories(*record));
   CO_TRY_OK(
       expect(*record, {State::running, State::paused, State::stopped, State::failed}, "be reset"));
@@ -100,7 +102,8 @@ Task<> Changer::revive(RecordPtr record) {
   }
   --record->asked.course.recoveries;
   const Code code = revived.error().code();
-  if (code == Code::conflict || code == Code::unsupported || code == Code::not_found) {
+  if (code == Code::conflict || code == Code::unsupported || code == Code::not_found ||
+      code == Code::permission_denied) {
     give_up_recovery(*record, revived.error());
   } else {
     plan_recovery(parts_, record);
@@ -113,6 +116,7 @@ Task<> Changer::revive(RecordPtr record) {
 
 Task<> Changer::revive_now(RecordPtr record) {
   CO_TRY_OK(check_able(*record, "make a sandbox anew", can_reset));
+  CO_TRY_OK(check_floor(parts_.options.admission.quotas, *record, "be made anew"));
   if (!record->env && !record->asked.env_names.empty()) {
     co_return Error(Code::conflict, "the values of the environment of sandbox " + record->id +
                                         " are not known since Atoll was restarted");

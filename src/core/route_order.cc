@@ -10,9 +10,9 @@ namespace {
 // One that does not answer now. Not one that cannot be had on this host at all, or that would be
 // too weak if it answered.
 bool might_answer(const DriverSlot& slot, const RouteWish& wish) {
-  const Isolation needed = std::max(wish.floor, wish.min_isolation.value_or(Isolation::none));
   return !slot.capabilities && slot.trouble.code() == Code::unavailable &&
-         slot.driver->strongest(wish.runtime) >= needed;
+         !missing_label(slot, wish) &&
+         slot.driver->strongest(wish.runtime) >= strongest_floor(wish);
 }
 
 }  // namespace
@@ -52,6 +52,7 @@ RouteChoice choose_route(DriverTable& drivers, const RouteWish& wish) {
   RouteChoice choice;
   choice.left_out = std::move(order.left_out);
   choice.missing = std::move(order.missing);
+  const policy::Amounts size = drivers.size_of(wish.resources);
   std::vector<RouteCandidate> able;
   able.reserve(order.candidates.size());
   for (const RouteCandidate& candidate : order.candidates) {
@@ -59,8 +60,10 @@ RouteChoice choose_route(DriverTable& drivers, const RouteWish& wish) {
     if (why) {
       choice.may_help_later = choice.may_help_later || might_answer(*candidate.slot, wish);
     } else {
-      why = why_not_now(*candidate.slot);
+      why = why_not_now(*candidate.slot, size);
       choice.may_help_later = choice.may_help_later || why.has_value();
+      const bool is_full = why && !why_paused(*candidate.slot);
+      if (is_full && choice.full == nullptr) choice.full = candidate.slot;
     }
     if (why) {
       choice.refused.push_back({candidate.slot, *std::move(why)});
@@ -77,7 +80,6 @@ RouteChoice choose_route(DriverTable& drivers, const RouteWish& wish) {
   });
   choice.route.reserve(able.size());
   for (const RouteCandidate& one : able) choice.route.push_back(one.slot);
-  const policy::Amounts size = drivers.size_of(wish.resources);
   for (size_t begin = 0; begin < able.size();) {
     size_t end = begin + 1;
     while (end < able.size() && group_of(able[end]) == group_of(able[begin])) ++end;

@@ -38,7 +38,8 @@ struct RouteChoice {
   std::vector<RefusedDriver> refused;  // in the order of preference
   std::vector<DriverSlot*> left_out;
   std::vector<std::string> missing;
-  bool may_help_later = false;  // one of the refused would do if it answered
+  bool may_help_later = false;       // one of the refused would do if it answered, or had room
+  const DriverSlot* full = nullptr;  // the first of the refused that would do if it had room
 };
 
 RouteChoice choose_route(DriverTable& drivers, const RouteWish& wish);

@@ -64,10 +64,10 @@ class Planner final {
 
   void judge_named(RoutePlan& plan) {
     const DriverSlot* named = drivers_.find(wish_.driver);
-    if (named != nullptr) add(plan, *named, why_not(*named, wish_, Chosen::by_name));
+    if (named != nullptr) add(plan, *named, why_not(*named, wish_, Chosen::by_name, size_));
     for (const DriverSlot& slot : drivers_.slots()) {
       if (&slot == named) continue;
-      const auto why = why_not(slot, wish_, Chosen::by_router);
+      const auto why = why_not(slot, wish_, Chosen::by_router, size_);
       add(plan, slot, why ? *why : slot.name() + " could do it; " + wish_.driver + " is named");
     }
   }
@@ -120,8 +120,9 @@ Result<RoutePlan> plan_route(DriverTable& drivers, const CreateRequest& request,
   if (!request.run_mode.empty()) plan.run_mode = request.run_mode;
   plan.strategy = wish.strategy;
   plan.min_isolation = request.min_isolation;
-  if (wish.floor > plan.min_isolation.value_or(Isolation::none)) plan.min_isolation = wish.floor;
-  plan.placement = request.placement.value_or(Placement::own);
+  if (const Isolation floor = strongest_floor(wish); floor != Isolation::none)
+    plan.min_isolation = floor;
+  plan.placement = farthest(wish);
   plan.resources = request.resources;
   if (request.ttl) plan.ttl_s = request.ttl->count();
   if (request.defaults.timeout.count() > 0) plan.timeout_ms = request.defaults.timeout.count();

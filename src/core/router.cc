@@ -70,6 +70,7 @@ std::optional<std::string> missing_root(const Capabilities& can, const RouteWish
 // Why this driver will not do, in words; nullopt when it will.
 std::optional<std::string> refusal(const DriverSlot& slot, const RouteWish& wish, Chosen chosen) {
   const std::string name = slot.name();
+  if (auto why = missing_label(slot, wish)) return why;
   if (!slot.capabilities) return name + " does not answer (" + slot.trouble.message() + ")";
   const Capabilities& can = *slot.capabilities;
   if (auto why = missing_root(can, wish)) return name + *why;
@@ -84,12 +85,20 @@ std::optional<std::string> refusal(const DriverSlot& slot, const RouteWish& wish
     return name + " offers " + text(offered) + ", and only administrators may have less than " +
            text(wish.floor) + " here";
   }
+  if (offered < wish.tenant_floor) {
+    return name + " offers " + text(offered) + ", and this tenant has nothing below " +
+           text(wish.tenant_floor);
+  }
   if (offered == Isolation::none && chosen == Chosen::by_router) {
     return name + " offers none and is used only when it is named";
   }
-  const Placement farthest = wish.placement.value_or(Placement::own);
-  if (can.placement > farthest) {
-    return name + " runs at " + text(can.placement) + ", " + text(farthest) + " was asked";
+  if (wish.tenant_placement && can.placement > *wish.tenant_placement) {
+    return name + " runs at " + text(can.placement) + ", and this tenant has nothing beyond " +
+           text(*wish.tenant_placement);
+  }
+  const Placement most = wish.placement.value_or(Placement::own);
+  if (can.placement > most) {
+    return name + " runs at " + text(can.placement) + ", " + text(most) + " was asked";
   }
   if (const auto limit = missing_limit(can.limits, wish.resources)) {
     return name + " cannot limit " + *limit;
@@ -132,6 +141,10 @@ std::optional<std::string> refusal(const DriverSlot& slot, const RouteWish& wish
     return name + " keeps a sandbox for at most " + std::to_string(*can.max_lifetime_s) + " s, " +
            std::to_string(wish.ttl.count()) + " s was asked";
   }
+  if (wish.known != nullptr && wish.startup && wish.startup->requires_) {
+    auto missing = wish.known->find_missing(name, wish.root_print, *wish.startup->requires_);
+    if (missing) return name + ": " + wish.root_name + *missing;
+  }
   return std::nullopt;
 }
 
@@ -148,10 +161,12 @@ Result<std::vector<DriverSlot*>> route_by_name(DriverTable& drivers, const Route
   if (named == nullptr) return unknown_driver(drivers, wish.driver);
   const auto why = refusal(*named, wish, Chosen::by_name);
   if (!why) {
-    if (const auto pause = why_not_now(*named)) {
+    if (const auto pause = why_paused(*named)) {
       return Error(Code::unavailable, *pause)
           .with_hint("try again then, or leave the driver to the router");
     }
+    if (const auto shortage = find_shortage(*named, drivers.size_of(wish.resources)))
+      return full(*named, *shortage);
     return std::vector<DriverSlot*>{named};
   }
   if (!named->capabilities) {
@@ -161,7 +176,9 @@ Result<std::vector<DriverSlot*>> route_by_name(DriverTable& drivers, const Route
   for (const auto& slot : drivers.slots()) {
     if (!refusal(slot, wish, Chosen::by_name)) able.push_back(slot.name());
   }
-  const bool is_allowed = isolation_of(*named->capabilities, wish) >= wish.floor;
+  const bool is_allowed =
+      isolation_of(*named->capabilities, wish) >= std::max(wish.floor, wish.tenant_floor) &&
+      (!wish.tenant_placement || named->capabilities->placement <= *wish.tenant_placement);
   return Error(is_allowed ? Code::unsupported : Code::permission_denied, *why)
       .with_hint(able.empty() ? "no configured driver can" : enumerate(able) + " can");
 }
@@ -194,6 +211,28 @@ Isolation isolation_of(const Capabilities& can, const RouteWish& wish) {
   return wish.engine_socket ? Isolation::none : isolation_of(can, wish.runtime);
 }
 
+Isolation strongest_floor(const RouteWish& wish) {
+  return std::max({wish.floor, wish.tenant_floor, wish.min_isolation.value_or(Isolation::none)});
+}
+
+Placement farthest(const RouteWish& wish) {
+  const Placement asked = wish.placement.value_or(Placement::own);
+  return std::min(asked, wish.tenant_placement.value_or(asked));
+}
+
+std::optional<std::string> missing_label(const DriverSlot& slot, const RouteWish& wish) {
+  for (const auto& [name, value] : wish.driver_labels) {
+    const auto has = slot.labels.find(name);
+    const std::string asked = policy::label_text(name, value);
+    if (has == slot.labels.end()) return slot.name() + " has no label " + to_printable(asked);
+    if (has->second != value) {
+      return slot.name() + " has the label " + policy::label_text(name, has->second) + ", " +
+             to_printable(asked) + " was asked";
+    }
+  }
+  return std::nullopt;
+}
+
 RouteWish to_wish(const CreateRequest& request) {
   RouteWish wish{.driver = request.driver,
                  .min_isolation = request.min_isolation,
@@ -217,7 +256,8 @@ RouteWish to_wish(const CreateRequest& request) {
                  .engine_socket = request.engine_socket,
                  .installs_system = request.startup && request.startup->dependencies &&
                                     !request.startup->dependencies->apt.empty(),
-                 .names_roots = request.mount_roots.has_value()};
+                 .names_roots = request.mount_roots.has_value(),
+                 .driver_labels = request.driver_labels};
   if (request.workspace) wish.host_directories.push_back(request.workspace->access);
   for (const auto& mount : request.mounts) wish.host_directories.push_back(mount.access);
   return wish;
@@ -227,7 +267,7 @@ std::optional<std::string> why_never(const DriverSlot& slot, const RouteWish& wi
   return refusal(slot, wish, chosen);
 }
 
-std::optional<std::string> why_not_now(const DriverSlot& slot) {
+std::optional<std::string> why_paused(const DriverSlot& slot) {
   if (slot.circuit.may_pass()) return std::nullopt;
   const std::string failed =
       slot.name() + " has failed " + std::to_string(slot.circuit.failures()) + " times in a row";
@@ -238,9 +278,17 @@ std::optional<std::string> why_not_now(const DriverSlot& slot) {
   return failed + ", and is asked again in " + std::to_string(left.count()) + " s";
 }
 
-std::optional<std::string> why_not(const DriverSlot& slot, const RouteWish& wish, Chosen chosen) {
+std::optional<std::string> why_not_now(const DriverSlot& slot, const policy::Amounts& more) {
+  if (auto why = why_paused(slot)) return why;
+  const auto shortage = find_shortage(slot, more);
+  if (!shortage) return std::nullopt;
+  return full(slot, *shortage).message();
+}
+
+std::optional<std::string> why_not(const DriverSlot& slot, const RouteWish& wish, Chosen chosen,
+                                   const policy::Amounts& more) {
   auto why = refusal(slot, wish, chosen);
-  return why ? why : why_not_now(slot);
+  return why ? why : why_not_now(slot, more);
 }
 
 namespace {
@@ -254,9 +302,12 @@ Result<RouteChoice> choose(DriverTable& drivers, const RouteWish& wish) {
   };
   for (const RefusedDriver& refused : choice.refused) add(refused.why);
   for (const std::string& name : choice.missing) add(name + " is not configured here");
-  return Error(choice.may_help_later ? Code::unavailable : Code::unsupported,
-               "no driver can serve this request")
-      .with_hint(reasons.empty() ? "no driver is configured" : reasons);
+  auto error = Error(choice.may_help_later ? Code::unavailable : Code::unsupported,
+                     "no driver can serve this request")
+                   .with_hint(reasons.empty() ? "no driver is configured" : reasons);
+  if (choice.full == nullptr) return error;
+  const auto shortage = find_shortage(*choice.full, drivers.size_of(wish.resources));
+  return std::move(error).with_refusal(full(*choice.full, *shortage).refusal());
 }
 
 }  // namespace

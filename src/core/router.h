@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/driver_table.h"
+#include "core/known_programs.h"
 
 namespace atl {
 
@@ -16,7 +17,10 @@ enum class Chosen : uint8_t { by_name, by_router };
 struct RouteWish {
   std::string driver;  // "" = any that is strong enough
   std::optional<Isolation> min_isolation;
-  Isolation floor = Isolation::none;   // below this the caller may not go
+  Isolation floor = Isolation::none;  // below this the caller may not go
+  // The same of the tenant, whoever asks; and how far away anything of it may be.
+  Isolation tenant_floor = Isolation::none;
+  std::optional<Placement> tenant_placement;
   std::optional<Placement> placement;  // how far away at most; nullopt = own
   Resources resources;
   std::vector<HostAccess> host_directories;
@@ -39,7 +43,18 @@ struct RouteWish {
   bool engine_socket = false;
   bool installs_system = false;  // packages of the system, which root installs
   bool names_roots = false;      // a profile says where directories of the host may lie
+  std::map<std::string, std::string> driver_labels = {};  // which it must have
+  // What a root of this print is known to have and to lack; see core/known_programs.h. Null and ""
+  // where that says nothing.
+  const KnownPrograms* known = nullptr;
+  std::string root_print = {};
+  std::string root_name = {};  // in words: "template python:3"
+  std::shared_ptr<const policy::Startup> startup = nullptr;
 };
+
+// The least that it may be isolated, and the farthest that it may be, by all who have a say.
+Isolation strongest_floor(const RouteWish& wish);
+Placement farthest(const RouteWish& wish);
 
 // Whether it takes a driver with Capabilities::users to run as `user`: neither the sandbox's own
 // user nor a number, which may be that user's. Zero is root's, and nobody else's.
@@ -57,10 +72,16 @@ RouteWish to_wish(const CreateRequest& request);
 
 // Why this driver will not do, in words; nullopt when it will. One without isolation does only if
 // somebody has named it.
-std::optional<std::string> why_not(const DriverSlot& slot, const RouteWish& wish, Chosen chosen);
-// Its two halves: what asking again would not change, and that it has failed too often lately.
+std::optional<std::string> why_not(const DriverSlot& slot, const RouteWish& wish, Chosen chosen,
+                                   const policy::Amounts& more);
+// Its two halves: what asking again would not change, and what will pass: that it has failed too
+// often lately, or is full.
 std::optional<std::string> why_never(const DriverSlot& slot, const RouteWish& wish, Chosen chosen);
-std::optional<std::string> why_not_now(const DriverSlot& slot);
+std::optional<std::string> why_not_now(const DriverSlot& slot, const policy::Amounts& more);
+// The first of these alone.
+std::optional<std::string> why_paused(const DriverSlot& slot);
+// Whether it has the labels that are wanted; they hold while it does not answer, too.
+std::optional<std::string> missing_label(const DriverSlot& slot, const RouteWish& wish);
 
 // At least one driver; each meets the wish by itself, so falling over from one to the next never
 // weakens anything. A driver without isolation is taken only by name. The error says in words why

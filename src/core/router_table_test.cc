@@ -66,6 +66,8 @@ std::shared_ptr<FakeHost> to_host(const std::string& words) {
       can.limits.disk = Limit::none;
     } else if (word.starts_with("life=")) {
       can.max_lifetime_s = std::stoll(word.substr(equals + 1));
+    } else if (word.starts_with("has=") || word.starts_with("full=") || word.starts_with("room=")) {
+      // Of the table, not of the driver: see decide().
     } else if (equals != std::string::npos) {
       can.runtimes.push_back(
           {word.substr(0, equals), json::find_enum<Isolation>(word.substr(equals + 1)).value()});
@@ -87,7 +89,25 @@ std::string decide(const std::vector<std::string>& drivers, const RouteWish& wis
   asio::io_context loop;
   std::vector<EngineDriver> given;
   for (const auto& words : drivers) given.push_back({make_fake_driver(to_host(words)), ""});
-  DriverTable table(std::move(given));
+  // What an operator says of it: "has=zone=eu", and room for "room=2" sandboxes, or for none of
+  // "full=3" that are there.
+  RoutingOptions routing;
+  std::map<std::string, policy::Amounts> used;
+  for (const auto& words : drivers) {
+    std::istringstream in(words);
+    std::string name;
+    in >> name;
+    for (std::string word; in >> word;) {
+      const std::string said = word.substr(word.find('=') + 1);
+      if (word.starts_with("has="))
+        routing.labels[name] = policy::parse_driver_labels(said).value();
+      if (word.starts_with("room=")) routing.capacities[name].sandboxes = std::stoll(said);
+      if (!word.starts_with("full=")) continue;
+      routing.capacities[name].sandboxes = used[name].sandboxes = std::stoll(said);
+    }
+  }
+  DriverTable table(std::move(given), Asking::at_once, routing);
+  table.count_by([&](const std::string& name) -> const policy::Amounts& { return used[name]; });
   EXPECT_TRUE(run_task(loop, table.probe_all()));
   const auto route = find_route(table, wish);
   if (!route) {
@@ -213,6 +233,47 @@ std::vector<Row> rows() {
       {all, {.driver = "local", .floor = process}, "permission_denied: local offers none"},
       {{kPlain}, {.floor = container}, "only administrators may have less than container here"},
       {{kPlain + " down"}, {.floor = container}, "unsupported: "},
+      // What a tenant has at least, whoever asks.
+      {all, {.tenant_floor = vm}, "microvm"},
+      {all, {.min_isolation = process, .tenant_floor = container}, "native docker microvm"},
+      {all, {.driver = "docker", .tenant_floor = vm}, "permission_denied: docker offers container"},
+      {{kNear}, {.tenant_floor = vm}, "this tenant has nothing below vm"},
+      {{kNear + " down"}, {.tenant_floor = vm}, "unsupported: "},
+      {all, {.tenant_placement = Placement::host}, "native docker subprocess"},
+      {all,
+       {.tenant_placement = Placement::own, .placement = Placement::third_party},
+       "native docker microvm subprocess"},
+      {{kFar},
+       {.driver = "e2b", .tenant_placement = Placement::own, .placement = Placement::third_party},
+       "permission_denied: e2b runs at third_party, and this tenant has nothing beyond own"},
+      // Labels that operators give.
+      {{kNear, kDocker + " has=zone=eu"}, {.driver_labels = {{"zone", "eu"}}}, "docker"},
+      {{kNear + " has=gpu,zone=eu", kDocker + " has=zone=eu"},
+       {.driver_labels = {{"zone", "eu"}}},
+       "native docker"},
+      {{kNear + " has=zone=us"},
+       {.driver_labels = {{"zone", "eu"}}},
+       "unsupported: no driver can serve this request; native has the label zone=us, zone=eu was "
+       "asked"},
+      {{kNear}, {.driver_labels = {{"gpu", ""}}}, "native has no label gpu"},
+      {{kNear, kDocker + " has=gpu"},
+       {.driver = "native", .driver_labels = {{"gpu", ""}}},
+       "docker can"},
+      {{kNear + " down"}, {.driver_labels = {{"gpu", ""}}}, "unsupported: "},
+      // Full drivers are passed over, and have room later.
+      {{kNear + " full=3", kDocker}, {}, "docker"},
+      {{kNear + " room=1", kDocker}, {}, "native docker"},
+      {{kNear + " full=3"},
+       {},
+       "unavailable: no driver can serve this request; native is full: it has 3 of "
+       "3 sandboxes, and 1 more is asked"},
+      {{kNear + " full=3"}, {.driver = "native"}, "unavailable: native is full"},
+      {{kNear + " full=3", kDocker}, {.driver = "native"}, "unavailable: native is full"},
+      {{kNear + " full=3", kPlain}, {.min_isolation = container}, "unavailable: "},
+      {{kNear + " full=3"}, {.min_isolation = vm}, "unsupported: "},
+      {{kNear + " full=3", kDocker + " has=gpu full=1"},
+       {.driver_labels = {{"gpu", ""}}},
+       "unavailable: "},
       // Runtimes decide what is offered.
       {all, {.runtime = "runsc"}, "docker"},
       {all, {.min_isolation = sentry, .runtime = "runsc"}, "docker"},

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "policy/driver_labels.h"
 #include "policy/price.h"
 #include "policy/strategy.h"
 
@@ -27,9 +28,11 @@ struct CircuitOptions {
 };
 
 struct RetryOptions {
-  double most = 20;          // tokens; each failover costs one
+  double most = 20;          // tokens; each failover and each second try costs one
   double per_request = 0.2;  // what each create gives back
   double per_second = 1;
+  // Before a driver is asked for the second time, with up to a fifth more or less.
+  Micros pause = std::chrono::milliseconds(100);
 };
 
 struct RoutingOptions {
@@ -37,6 +40,9 @@ struct RoutingOptions {
   std::map<std::string, int64_t> weights = {};             // by driver; 1 where nothing is said
   // By driver; where nothing is said, what it declares.
   std::map<std::string, policy::Price> prices = {};
+  std::map<std::string, policy::DriverLabels> labels = {};  // by driver
+  // By driver: what all sandboxes on it may have together, but for those that wait in a pool.
+  std::map<std::string, policy::Quota> capacities = {};
   HealthOptions health = {};
   CircuitOptions circuit = {};
   RetryOptions retries = {};

@@ -59,6 +59,7 @@ Asked to_asked(const CreateRequest& request) {
   asked.resources = request.resources;
   asked.min_isolation = request.min_isolation;
   asked.placement = request.placement;
+  asked.driver_labels = request.driver_labels;
   if (request.workspace) asked.workspace = to_asked(*request.workspace);
   for (const auto& mount : request.mounts) asked.mounts.push_back(to_asked(mount));
   if (request.root) asked.root = to_asked(*request.root);
@@ -266,6 +267,7 @@ std::string differences(const SandboxRecord& record, const CreateRequest& reques
   note(had.resources == has.resources, "resources");
   note(had.min_isolation == has.min_isolation, "min_isolation");
   note(had.placement == has.placement, "placement");
+  note(had.driver_labels == has.driver_labels, "driver_labels");
   note(had.workspace == has.workspace, "workspace");
   note(had.mounts == has.mounts, "mounts");
   note(had.template_ == has.template_, "template");

@@ -61,6 +61,7 @@ struct Asked {
   Resources resources;
   std::optional<Isolation> min_isolation;
   std::optional<Placement> placement;
+  std::map<std::string, std::string> driver_labels;
   std::optional<AskedDirectory> workspace;
   std::vector<AskedDirectory> mounts;
   std::optional<AskedDirectory> root;
@@ -89,10 +90,10 @@ struct Asked {
 BOOST_DESCRIBE_STRUCT(Asked, (),
                       (driver, run_mode, profile, user_id, ttl_s, idle_s, on_expire, on_idle,
                        keep_s, on_failure, scope, on_last, labels, env_names, resources,
-                       min_isolation, placement, workspace, mounts, root, template_, image, runtime,
-                       persistence, network, engine_socket, mount_roots, snapshot, resets, user,
-                       cwd, timeout_ms, files, startup, start_hooks, stop_s, pool, pool_print,
-                       course))
+                       min_isolation, placement, driver_labels, workspace, mounts, root, template_,
+                       image, runtime, persistence, network, engine_socket, mount_roots, snapshot,
+                       resets, user, cwd, timeout_ms, files, startup, start_hooks, stop_s, pool,
+                       pool_print, course))
 
 Asked to_asked(const CreateRequest& request);
 
@@ -173,6 +174,7 @@ struct SandboxRecord {
   bool awaits_driver = false;  // to be attached as soon as its driver answers
   Micros reaper_looks_at{0};   // the reaper's own mark
   policy::Amounts amounts;     // as the table counts it
+  std::string counted_on;      // the driver whose room it takes, as the table counts that
   bool is_discounted = false;  // for its tenant it does not count any more
   Place place;                 // while it is being made, or its run is under way
 

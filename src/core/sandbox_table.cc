@@ -50,6 +50,7 @@ void SandboxTable::insert(const RecordPtr& record) {
   record->amounts = policy::amounts_of(record->resources, assumed_);
   used_ += record->amounts;
   add_use(record->tenant, record->amounts);
+  count_on_driver(*record);
   if (!record->name.empty()) {
     ATOLL_CHECK(by_name_.emplace(Name(record->tenant, record->name), record).second);
   }
@@ -60,6 +61,8 @@ void SandboxTable::forget(const RecordPtr& record) {
   by_id_.erase(record->id);
   by_age_.erase(age_of(*record));
   used_ -= record->amounts;
+  if (!record->counted_on.empty())
+    used_on_[std::exchange(record->counted_on, "")] -= record->amounts;
   discount(*record);
   if (!record->name.empty()) by_name_.erase(Name(record->tenant, record->name));
   metrics_.sandboxes.at(json::name_of(record->state)).add(-1);
@@ -142,11 +145,25 @@ void SandboxTable::add_use(const std::string& tenant, const policy::Amounts& amo
   if (found->second == policy::Amounts{}) used_by_.erase(found);
 }
 
+// What waits in a pool has limits of its own.
+void SandboxTable::count_on_driver(SandboxRecord& record) {
+  if (record.lifecycle == Lifecycle::pooled) return;
+  record.counted_on = record.driver;
+  used_on_[record.driver] += record.amounts;
+}
+
+void SandboxTable::move_driver(SandboxRecord& record) {
+  if (record.counted_on.empty() || record.counted_on == record.driver) return;
+  used_on_[record.counted_on] -= record.amounts;
+  count_on_driver(record);
+}
+
 void SandboxTable::recount(SandboxRecord& record) {
   const auto amounts = policy::amounts_of(record.resources, assumed_);
   policy::Amounts change = amounts;
   change -= std::exchange(record.amounts, amounts);
   used_ += change;
+  if (!record.counted_on.empty()) used_on_[record.counted_on] += change;
   if (!record.is_discounted) add_use(record.tenant, change);
 }
 

@@ -47,6 +47,10 @@ class SandboxTable final {
   // has limits of its own.
   policy::Amounts used() const;
   policy::Amounts used_by(const std::string& tenant) const;
+  // What those on this driver have that are somebody's. The reference stays good.
+  const policy::Amounts& used_on(const std::string& driver) { return used_on_[driver]; }
+  // After it has gone to another driver; nothing for one that is not in the table.
+  void move_driver(SandboxRecord& record);
   // After its resources have changed.
   void recount(SandboxRecord& record);
   // Its tenant does not answer for it any more, because it is only cleared away; and does again.
@@ -61,6 +65,7 @@ class SandboxTable final {
  private:
   void set_state(SandboxRecord& record, State state);
   void add_use(const std::string& tenant, const policy::Amounts& amounts);
+  void count_on_driver(SandboxRecord& record);
 
   using Name = std::pair<std::string, std::string>;
   using Age = std::pair<int64_t, std::string>;  // created_at and id: the order of pages
@@ -79,6 +84,7 @@ class SandboxTable final {
   const policy::Amounts assumed_;
   policy::Amounts used_;
   std::unordered_map<std::string, policy::Amounts> used_by_;  // by tenant
+  std::map<std::string, policy::Amounts> used_on_;            // by driver
   std::unordered_map<std::string, Epitaph> epitaphs_;
   std::deque<std::string> buried_;
 };

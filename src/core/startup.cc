@@ -64,9 +64,14 @@ Task<> look_for(Guest& guest, policy::Requirement requirement, StartupFacts fact
     exec.argv.insert(exec.argv.end(), {"sh", name, asks_version ? "1" : ""});
     auto looked = co_await exec_collect(guest, std::move(exec), "", kKept);
     if (!looked) co_return std::move(looked).error().with("requires: " + requirement.text);
-    if (looked->status.exit_code == 127) continue;
+    const bool is_there = looked->status.exit_code != 127;
+    const bool is_known = is_fine(*looked) || !is_there;
+    const auto version =
+        is_there && asks_version ? policy::find_version(looked->out) : std::vector<int64_t>();
+    if (facts.known != nullptr && is_known)
+      facts.known->note(facts.driver, facts.root_print, name, {is_there, asks_version, version});
+    if (!is_there) continue;
     if (!is_fine(*looked)) co_return missing(requirement, name + " --version fails");
-    const auto version = policy::find_version(looked->out);
     if (is_met(requirement, version)) co_return Result<>();
     if (version.empty()) co_return missing(requirement, name + " tells no version");
     co_return missing(requirement, "the sandbox has " + policy::to_text(version));
@@ -119,6 +124,7 @@ StartupFacts startup_facts(Parts& parts, const SandboxRecord& record, const Snap
   StartupFacts facts{.defaults = record.asked.defaults(),
                      .is_restored = !record.asked.snapshot.empty(),
                      .goes_on = from != nullptr && from->kind == SnapshotKind::memory};
+  facts.driver = record.driver;
   const auto* slot = parts.drivers.find(record.driver);
   const bool is_cut_off = record.asked.network == Network::none;
   if (is_cut_off && slot != nullptr && slot->capabilities)

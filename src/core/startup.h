@@ -1,7 +1,8 @@
 // How a sandbox is started up as its profile says: setup, what it requires, hooks, readiness.
 //
-// It runs in the sandbox, which is not trusted: what it says decides about that sandbox alone, and
-// at most 64 KiB of it are looked at.
+// It runs in the sandbox, which is not trusted: what it says decides about that sandbox alone, or,
+// of the programs that are there, about those from the very same root (core/known_programs.h). At
+// most 64 KiB of it are looked at.
 #pragma once
 
 #include "core/parts.h"
@@ -21,6 +22,10 @@ struct StartupFacts {
   std::function<Task<std::string>()> keep = {};
   std::string why_no_layer = {};  // what is told beside the installing
   bool goes_on = false;           // with the processes of a snapshot, which have started long ago
+  // Where it is remembered which of the required programs are there; null = nowhere.
+  KnownPrograms* known = nullptr;
+  std::string driver = {};
+  std::string root_print = {};
 };
 
 // `from` is what it was made from; null = nothing.

@@ -1,5 +1,6 @@
 #include "core/startup.h"
 
+#include "base/refusal.h"
 #include "core/engine_world_internal.h"
 #include "policy/profiles.h"
 
@@ -101,6 +102,46 @@ TEST_F(StartupTest, WhoIsNeverReadyIsGivenUp) {
   EXPECT_EQ(failure.code(), Code::deadline_exceeded);
   EXPECT_EQ(failure.stage(), "readiness");
   EXPECT_THAT(failure.message(), HasSubstr("not ready within 9 ms: the command ends with 3"));
+}
+
+TEST_F(StartupTest, TheErrorHasTheWholeStartAndSoHasTheRecord) {
+  const Error failure = failure_of("{requires: [git], readiness: {run: exit 3, timeout: 9ms}}");
+
+  ASSERT_TRUE(failure.refusal());
+  const Refusal& told = *failure.refusal();
+  EXPECT_THAT(told.sandbox, testing::StartsWith("sbx"));
+  std::vector<std::string> names;
+  for (const auto& stage : told.stages) names.push_back(stage.name);
+  EXPECT_THAT(names, ElementsAre("route", "intent", "create", "requires", "readiness"));
+  EXPECT_THAT(told.stages.back().log.value_or(""), HasSubstr("the command ends with 3"));
+  const auto record = world_.run(world_.engine().start_record({}, told.sandbox));
+  ASSERT_TRUE(record) << record.error().message();
+  EXPECT_EQ(record->state, State::failed);
+  EXPECT_EQ(record->stages.size(), told.stages.size());
+}
+
+TEST_F(StartupTest, ARefusalOfTheRouterIsAStartThatFailed) {
+  start("{min_isolation: vm}");
+
+  const auto refused = world_.create(request());
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().stage(), "route");
+  ASSERT_TRUE(refused.error().refusal());
+  const Refusal& told = *refused.error().refusal();
+  ASSERT_EQ(told.stages.size(), 1U);
+  EXPECT_EQ(told.stages.front().name, "route");
+  EXPECT_THAT(told.stages.front().log.value_or(""),
+              HasSubstr("fake offers container, vm was asked"));
+  const auto record = world_.run(world_.engine().start_record({}, told.sandbox));
+  ASSERT_TRUE(record) << record.error().message();
+  EXPECT_EQ(record->state, State::failed);
+  EXPECT_EQ(record->driver, "");
+  EXPECT_THAT(record->failure, HasSubstr("no driver can serve this request"));
+  Caller other;
+  other.tenant = "other";
+  EXPECT_FALSE(world_.run(world_.engine().start_record(other, told.sandbox)));
+  EXPECT_TRUE(world_.engine().list({}, {})->sandboxes.empty());
 }
 
 TEST_F(StartupTest, APortNeedsADriverThatReachesIt) {

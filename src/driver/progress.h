@@ -8,7 +8,7 @@
 namespace atl {
 
 struct Progress {
-  std::string stage;   // "pull", "load"
+  std::string stage;   // "image", "pull", "load", "boot": see docs/sessions.md
   uint64_t done = 0;   // bytes
   uint64_t total = 0;  // as far as it is known; may grow
   bool is_over = false;
@@ -16,5 +16,13 @@ struct Progress {
 
 // Called on the core loop; empty when nobody cares.
 using ProgressListener = std::function<void(const Progress& progress)>;
+
+// A stage begins, or is over.
+inline void begin_stage(const ProgressListener& listener, const char* stage) {
+  if (listener) listener({.stage = stage});
+}
+inline void end_stage(const ProgressListener& listener, const char* stage) {
+  if (listener) listener({.stage = stage, .is_over = true});
+}
 
 }  // namespace atl

@@ -88,7 +88,7 @@ struct SandboxSpec {
   // An image in its engine's words, "name:tag" or "name@sha256:…"; "" = the driver's own.
   std::string image;
   Pull pull = Pull::missing;
-  // Told while an image is fetched.
+  // Told of the stages of its making, and while an image is fetched.
   ProgressListener on_progress = {};
   // Null when whoever asked waits to the end.
   std::shared_ptr<GiveUp> give_up = nullptr;

@@ -342,6 +342,8 @@ class LaunchedDriver final : public Driver {
     for (auto& mount : spec.mounts) directories.push_back(std::move(mount.directory));
     CO_TRY(auto socket, co_await launcher_.create(spec.tenant, std::move(request),
                                                   std::move(config_file), std::move(directories)));
+    end_stage(spec.on_progress, "create");
+    begin_stage(spec.on_progress, "boot");
     if (snapshots_ && snapshots_->has_image(spec.snapshot)) {
       auto taken = co_await take_up(std::move(socket), spec.snapshot);
       if (!taken) co_return co_await give_up(spec.id, std::move(taken).error());
@@ -358,6 +360,7 @@ class LaunchedDriver final : public Driver {
       if (!destroyed) error = std::move(error).with("and its remains could not be removed");
       co_return error;
     }
+    end_stage(spec.on_progress, "boot");
     co_return std::move(sandbox);
   }
 

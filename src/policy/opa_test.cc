@@ -71,6 +71,40 @@ class OpaTest : public testing::Test {
   std::shared_ptr<Judge> judge_;
 };
 
+// Answers of an opa 1.22.0 (tests/support/opa_recorded.json), as they came.
+TEST_F(OpaTest, UnderstandsWhatAServerHasAnswered) {
+  struct Recorded {
+    int status;
+    const char* answer;
+    const char* why_not;  // "" = it is a yes
+  };
+  const Recorded all[] = {
+      {200, "{\"result\":{\"allow\":true}}\n", ""},
+      {200,
+       "{\"result\":{\"allow\":false,\"reason\":\"only search may have more than 4 "
+       "processors\"}}\n",
+       "only search may have more than 4 processors"},
+      {200, "{}\n", "no rule applies to it"},
+      {400,
+       "{\n  \"code\": \"invalid_parameter\",\n  \"message\": \"body contains malformed input "
+       "document: unexpected EOF\"\n}\n",
+       "it answered with status 400"},
+  };
+  for (const Recorded& one : all) {
+    opa_.status = one.status;
+    opa_.answer = one.answer;
+    const auto decided = ask();
+    if (*one.why_not == '\0') {
+      EXPECT_TRUE(decided) << one.answer;
+    } else {
+      ASSERT_FALSE(decided) << one.answer;
+      EXPECT_THAT(decided.error().message(), HasSubstr(one.why_not));
+      const bool is_answer = one.status == 200;
+      EXPECT_EQ(decided.error().code(), is_answer ? Code::permission_denied : Code::unavailable);
+    }
+  }
+}
+
 TEST_F(OpaTest, AsksByTheDataApi) {
   options_.token = "secret";
 

@@ -85,6 +85,7 @@ struct Profile {
   std::optional<std::vector<std::string>> drivers;   // the order of preference
   std::optional<std::vector<std::string>> fallback;  // then these; absent = any other
   std::optional<Strategy> strategy;                  // how either of them is ordered
+  std::map<std::string, std::string> driver_labels;  // which a driver must have
   std::optional<int64_t> timeout_ms;                 // of each command
   Startup startup;
   std::optional<PoolAsk> pool;  // kept ready by a daemon; of this profile alone, never inherited

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "json/yaml.h"
+#include "policy/driver_labels.h"
 #include "policy/pool_reader.h"
 #include "policy/startup_reader.h"
 #include "policy/written_value.h"
@@ -63,6 +64,7 @@ struct WrittenProfile {
   std::optional<std::vector<std::string>> drivers;
   std::optional<std::vector<std::string>> fallback;
   std::optional<Strategy> strategy;
+  std::optional<std::map<std::string, std::string>> driver_labels;
   std::optional<json::Value> timeout;
   std::optional<json::Value> dependencies;
   std::optional<Layer> layer;
@@ -78,8 +80,9 @@ BOOST_DESCRIBE_STRUCT(WrittenProfile, (),
                       (name, version, inherits, description, min_isolation, isolation_level,
                        placement, persistence, scope, workspace, network, ttl, on_expire, idle,
                        on_idle, keep, on_failure, resources, image, template_, user, home, workdir,
-                       env, labels, drivers, fallback, strategy, timeout, dependencies, layer,
-                       setup, requires_, readiness, hooks, pool, mount_roots, allow_docker_socket))
+                       env, labels, drivers, fallback, strategy, driver_labels, timeout,
+                       dependencies, layer, setup, requires_, readiness, hooks, pool, mount_roots,
+                       allow_docker_socket))
 
 Error not_available(std::string_view field) {
   return Error(Code::unsupported, "`" + std::string(field) + "` is not available in this version")
@@ -264,6 +267,10 @@ Result<Profile> to_profile(WrittenProfile written) {
   profile.drivers = std::move(written.drivers);
   profile.fallback = std::move(written.fallback);
   profile.strategy = written.strategy;
+  if (written.driver_labels) {
+    TRY_OK(check_driver_labels(*written.driver_labels));
+    profile.driver_labels = *std::move(written.driver_labels);
+  }
   TRY_OK(check_roots(written.mount_roots));
   profile.mount_roots = std::move(written.mount_roots);
   profile.allow_docker_socket = written.allow_docker_socket;

@@ -68,6 +68,7 @@ class Inheriting final {
     if (!mine.drivers) take("fallback", mine.fallback, theirs.fallback);
     take("drivers", mine.drivers, theirs.drivers);
     take("strategy", mine.strategy, theirs.strategy);
+    take_all("driver_labels", mine.driver_labels, theirs.driver_labels);
     take("timeout", mine.timeout_ms, theirs.timeout_ms);
     take("dependencies", mine.startup.dependencies, theirs.startup.dependencies);
     take("layer", mine.startup.layer, theirs.startup.layer);
@@ -168,6 +169,7 @@ std::map<std::string, std::string> own_fields(const Profile& profile) {
   note("drivers", profile.drivers.has_value());
   note("fallback", profile.fallback.has_value());
   note("strategy", profile.strategy.has_value());
+  for (const auto& [name, value] : profile.driver_labels) from["driver_labels." + name] = self;
   note("timeout", profile.timeout_ms.has_value());
   note("dependencies", profile.startup.dependencies.has_value());
   note("layer", profile.startup.layer.has_value());

@@ -59,13 +59,16 @@ std::optional<Shortage> find_shortage(const Quota& quota, const Amounts& used,
   return std::nullopt;
 }
 
-std::string Shortage::words() const {
+std::string Shortage::held() const {
   const char* unit = limit == "sandboxes"   ? "sandboxes"
                      : limit == "cpus"      ? "processors"
                      : limit == "memory_mb" ? "MiB of memory"
                                             : "MiB of disk";
-  return fmt::format("has {:.10g} of {:.10g} {} and asks for {:.10g} more", used, most, unit,
-                     asked);
+  return fmt::format("{:.10g} of {:.10g} {}", used, most, unit);
+}
+
+std::string Shortage::words() const {
+  return fmt::format("has {} and asks for {:.10g} more", held(), asked);
 }
 
 }  // namespace atl::policy

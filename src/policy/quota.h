@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "driver/capabilities.h"
 #include "driver/spec.h"
 
 namespace atl::policy {
@@ -37,6 +38,9 @@ struct Quota {
   std::optional<int64_t> disk_mb;
   std::optional<double> creates_per_s;  // twice as many, and at least one, at once after a pause
   std::optional<int64_t> at_once;       // creates, until it is made, and runs, until they are over
+  // A tenant's floor: nothing of it is isolated less or farther away, whoever asks for it.
+  std::optional<Isolation> min_isolation;
+  std::optional<Placement> placement;
 
   bool operator==(const Quota&) const = default;
 };
@@ -62,6 +66,8 @@ struct Shortage {
   double used = 0;
   double asked = 0;
 
+  // "3 of 4 processors"
+  std::string held() const;
   // "has 3 of 4 processors and asks for 2 more"
   std::string words() const;
 };

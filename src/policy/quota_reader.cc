@@ -23,8 +23,12 @@ struct WrittenQuota {
   std::optional<json::Value> disk;
   std::optional<json::Value> creates_per_s;
   std::optional<json::Value> at_once;
+  std::optional<Isolation> min_isolation;
+  std::optional<Placement> placement;
 };
-BOOST_DESCRIBE_STRUCT(WrittenQuota, (), (sandboxes, cpus, memory, disk, creates_per_s, at_once))
+BOOST_DESCRIBE_STRUCT(WrittenQuota, (),
+                      (sandboxes, cpus, memory, disk, creates_per_s, at_once, min_isolation,
+                       placement))
 
 // All tenants share the host, and whose turn it is the queue decides.
 struct WrittenHost {
@@ -98,6 +102,8 @@ Result<> set(const WrittenQuota& written, Quota& quota) {
   TRY_OK(set_size("memory", written.memory, quota.memory_mb));
   TRY_OK(set_size("disk", written.disk, quota.disk_mb));
   TRY_OK(set_rate(written.creates_per_s, quota.creates_per_s));
+  if (written.min_isolation) quota.min_isolation = written.min_isolation;
+  if (written.placement) quota.placement = written.placement;
   return set_number("at_once", written.at_once, 1, quota.at_once);
 }
 

@@ -4,6 +4,7 @@
 //   tenants:
 //     search: {sandboxes: 500}        # the rest is as in default
 //     nightly: {memory: none}         # no limit, whatever default says
+//     bank: {min_isolation: vm, placement: host}  # less isolated or farther away is nothing of it
 //   host: {memory: 200g, cpus: 60}    # all tenants together
 //   assumed: {memory: 512m}           # what a sandbox counts that names no limit
 //

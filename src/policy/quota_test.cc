@@ -16,6 +16,24 @@ Error error_of(std::string_view text) {
   return read ? Error(Code::internal, "no error") : read.error();
 }
 
+TEST(QuotaFile, ATenantHasAFloorOfItsOwn) {
+  const auto quotas = read_quotas(R"(
+default: {placement: own}
+tenants:
+  bank: {min_isolation: vm, placement: host}
+  lab: {min_isolation: none}
+)",
+                                  "q.yaml", {});
+
+  ASSERT_TRUE(quotas) << quotas.error().message();
+  EXPECT_EQ(quotas->of("bank").min_isolation, Isolation::vm);
+  EXPECT_EQ(quotas->of("bank").placement, Placement::host);
+  EXPECT_EQ(quotas->of("lab").placement, Placement::own);
+  EXPECT_EQ(quotas->of("anybody").min_isolation, std::nullopt);
+  EXPECT_FALSE(read_quotas("default: {min_isolation: strong}", "q.yaml", {}));
+  EXPECT_FALSE(read_quotas("host: {min_isolation: vm}", "q.yaml", {}));
+}
+
 TEST(Quotas, ASandboxWithoutALimitCountsAsAssumed) {
   const Quotas quotas;
 

@@ -41,6 +41,29 @@ TEST_F(SandboxesTest, CreateTellsEverythingThatWasPromised) {
   EXPECT_THAT(answer.body, Not(HasSubstr("hush")));
 }
 
+TEST_F(SandboxesTest, AStartThatFailsIsToldStageByStage) {
+  const auto refused = world_.post("/v1/sandboxes", R"({"min_isolation":"vm"})");
+
+  ASSERT_EQ(refused.status, 409) << refused.body;
+  EXPECT_EQ(refused["stage"], "route");
+  EXPECT_THAT(refused["sandbox"], MatchesRegex("sbx[a-z0-9]+"));
+  ASSERT_THAT(refused.json().at("stages").as_array(), SizeIs(1));
+  EXPECT_THAT(refused["stages"], HasSubstr(R"("name":"route")"));
+  EXPECT_THAT(refused["stages"], HasSubstr("vm was asked"));
+  EXPECT_EQ(refused.body.find("\"limit\""), std::string::npos);
+  const auto record = world_.get("/v1/sandboxes/" + refused["sandbox"] + "/start");
+  ASSERT_EQ(record.status, 200) << record.body;
+  EXPECT_EQ(record["state"], "failed");
+}
+
+TEST_F(SandboxesTest, LabelsThatNoDriverHasAreRefusedInWords) {
+  const auto refused = world_.post("/v1/sandboxes", R"({"driver_labels":{"zone":"eu"}})");
+
+  EXPECT_EQ(refused.status, 409) << refused.body;
+  EXPECT_THAT(refused["hint"], HasSubstr("has no label zone=eu"));
+  EXPECT_EQ(world_.post("/v1/sandboxes", R"({"driver_labels":{"a b":"c"}})").status, 400);
+}
+
 TEST_F(SandboxesTest, TheSameNameAgainIsTheSameSandbox) {
   const auto id = world_.create(R"({"name":"web"})");
 

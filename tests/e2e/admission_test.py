@@ -110,6 +110,29 @@ class Quotas(World):
         self.assertEqual(self.ask("DELETE", f"/v1/sandboxes/{first.json['id']}", tenant="small").status, 204)
         self.assertEqual(self.limits("small")["memory_mb_now"], 100)
 
+    def test_a_tenants_floor_holds_for_everybody_and_is_shown(self):
+        quotas = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="atoll-admission-")), "quotas.yaml")
+        quotas.write_text("tenants:\n  bank: {min_isolation: container, placement: host}\n")
+        self.start("--quotas", str(quotas))
+        admin = self.daemon.call("POST", "/v1/keys", {"role": "admin", "tenant": "bank"}).json["key"]
+
+        def as_admin(path, body):
+            return self.daemon.call("POST", path, body, {"Authorization": f"Bearer {admin}"})
+
+        for answer in (as_admin("/v1/sandboxes", {"driver": "subprocess"}),
+                       as_admin("/v1/runs", {"sandbox": {"driver": "subprocess"}, "exec": {"argv": ["true"]}}),
+                       self.create("bank", driver="subprocess")):
+            self.assertEqual((answer.status, answer.json["stage"]), (403, "route"), answer)
+            self.assertRegex(answer.json["detail"], "nothing below container|less than container")
+        made = self.create("bank")
+        self.assertEqual((made.status, made.json["isolation"]), (201, "container"), made)
+        limits = self.limits("bank")
+        self.assertEqual((limits["min_isolation"], limits["placement"]), ("container", "host"))
+        self.assertNotIn("min_isolation", self.limits("other"))
+        told = subprocess.run([ATOLL, "limits", "--tenant", "bank"], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "ATOLL_URL": f"unix:{self.daemon.socket_path}"})
+        self.assertRegex(told.stdout, "isolation, at least +container")
+
     def test_resizing_and_forking_count(self):
         self.start("--tenant-memory", "512m")
         box = self.create(resources={"memory_mb": 256}).json["id"]
@@ -301,6 +324,35 @@ class Policy(World):
             self.assertIn("b makes nothing", answer.json["detail"])
         self.assertEqual(self.ask("GET", "/v1/sandboxes", tenant="b").json["sandboxes"], [])
         self.assertNotIn("token-of-the-policy", self.daemon.log())
+
+    def test_what_an_opa_server_has_answered_is_understood(self):
+        """Recorded answers of a real one, to the policy of the manual; byte for byte."""
+        root = pathlib.Path(__file__).resolve().parents[2]
+        recorded = json.loads((root / "tests/support/opa_recorded.json").read_text())
+        self.assertIn(f"```rego\n{recorded['policy']}```", (root / "docs/admission.md").read_text(), "record it anew")
+        said = []
+
+        def replay(question):
+            asked = (question["caller"]["tenant"], question["sandbox"]["resources"].get("cpu"))
+            for pair in recorded["pairs"]:
+                if not pair["path"].endswith("/atoll/allow") or pair["status"] != 200:
+                    continue
+                then = json.loads(pair["question"])["input"]
+                if asked == (then["caller"]["tenant"], then["sandbox"]["resources"].get("cpu")):
+                    said.append(pair["answer"])
+                    return pair["status"], pair["answer"].encode()
+            raise AssertionError(f"nobody has asked {question}")
+
+        self.policy.recorded = replay
+        self.start("--policy-url", self.policy.url)
+
+        self.assertEqual(self.create().status, 201)
+        self.assertEqual(self.create(resources={"cpu": 2}).status, 201)
+        self.assertEqual(self.create("search", resources={"cpu": 8}).status, 201)
+        refused = self.create(resources={"cpu": 8})
+        self.assertEqual((refused.status, refused.json["stage"]), (403, "policy"), refused)
+        self.assertIn("only search may have more than 4 processors", refused.json["detail"])
+        self.assertEqual(len(said), 4)
 
     def test_a_server_that_is_slow_or_dead_or_knows_no_rule_is_no_yes(self):
         self.start("--policy-url", self.policy.url, "--policy-timeout", "200ms")

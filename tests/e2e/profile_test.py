@@ -189,6 +189,22 @@ class Starting(World):
     def test_a_step_that_fails_is_told_with_its_last_words(self):
         self.assertIn("setup: step 2: sh: no such thing", self.refused("broken"))
 
+    def test_the_error_has_the_whole_start_and_so_has_the_record_later(self):
+        refused = self.daemon.call("POST", "/v1/sandboxes", {"profile": "broken", "name": "box"}).json
+        self.assertEqual(refused["stage"], "setup")
+        names = [stage["name"] for stage in refused["stages"]]
+        self.assertEqual((names[0], names[-1]), ("route", "setup"), names)
+        self.assertTrue({"create", "boot"} <= set(names) or "hand_over" in names, names)
+        self.assertIn("no such thing", refused["stages"][-1]["log"])
+        self.assertTrue(all(stage["ms"] >= 0 for stage in refused["stages"]))
+        told = json.loads(self.atoll("create", "--json", "--profile", "broken", code=125).stdout)["error"]
+        self.assertEqual([stage["name"] for stage in told["stages"]][-1], "setup")
+        self.assertRegex(self.refused("broken"), "start: sbx[a-z0-9]+: route .*, setup ")
+        self.daemon.terminate()
+        self.daemon.start()
+        record = self.daemon.call("GET", f"/v1/sandboxes/{refused['sandbox']}/start").json
+        self.assertEqual((record["state"], record["stages"]), ("failed", refused["stages"]))
+
     def test_what_is_missing_or_too_old_is_named(self):
         self.assertIn("requires: no-such-program: the sandbox has none", self.refused("lacking"))
         self.assertRegex(self.refused("old"), r"requires: python>=99.1: the sandbox has 3\.\d+")

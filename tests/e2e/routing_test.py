@@ -135,6 +135,47 @@ class WithDaemon(World):
         self.assertIn(f'atoll_driver_healthy{{driver="{STRONGEST}"}} 1', text)
 
 
+class Sized(World):
+    """Labels and room that an operator has given to drivers."""
+
+    def setUp(self):
+        super().setUp()
+        config = self.base / "serve.yaml"
+        config.write_text(f"serve: {{driver_labels: {{{STRONGEST}: 'zone=eu,fast'}}, driver_capacity: {{{STRONGEST}: 1}}}}\n")
+        self.daemon = Daemon(arguments=["--config", str(config), "--driver-labels", "subprocess=zone=us", "--parked", "0"]).start()
+        self.addCleanup(self.daemon.end)
+        self.state = self.daemon.state
+
+    def test_a_label_leads_to_who_has_it(self):
+        self.assertEqual(self.told("plan", "--driver-label", "zone=us", "--min-isolation", "process")["driver"], "subprocess")
+        plan = self.told("plan", "--driver-label", "zone=eu")
+        self.assertEqual(plan["driver"], STRONGEST)
+        reasons = {one["driver"]: one["reason"] for one in plan["drivers"]}
+        self.assertEqual(reasons["subprocess"], "subprocess has the label zone=us, zone=eu was asked")
+        views = {one["name"]: one for one in self.told("drivers")}
+        self.assertEqual(views[STRONGEST]["labels"], {"zone": "eu", "fast": ""})
+
+    def test_a_full_driver_is_passed_over_and_has_room_again(self):
+        first = self.daemon.call("POST", "/v1/sandboxes", {"driver": STRONGEST})
+        self.assertEqual(first.status, 201, first)
+        views = {one["name"]: one for one in self.told("drivers")}
+        self.assertEqual((views[STRONGEST]["capacity"]["sandboxes"], views[STRONGEST]["capacity"]["sandboxes_now"]), (1, 1))
+        self.assertEqual(self.told("run", "--driver-label", "zone=us", "--", "true")["driver"], "subprocess")
+        refused = self.daemon.call("POST", "/v1/sandboxes", {"driver": STRONGEST})
+        self.assertEqual((refused.status, refused.json["code"], refused.json["limit"]), (503, "unavailable", "driver_sandboxes"), refused)
+        self.assertGreaterEqual(int(refused.headers["Retry-After"]), 1)
+        self.assertEqual([stage["name"] for stage in refused.json["stages"]], ["route"])
+        record = self.daemon.call("GET", f"/v1/sandboxes/{refused.json['sandbox']}/start")
+        self.assertEqual((record.status, record.json["state"]), (200, "failed"), record)
+        plan = self.told("plan", "--driver", STRONGEST, code=1)
+        self.assertIn(f"{STRONGEST} is full: it has 1 of 1 sandboxes, and 1 more is asked", plan["drivers"][0]["reason"])
+        self.assertEqual(self.daemon.call("DELETE", f"/v1/sandboxes/{first.json['id']}").status, 204)
+        self.assertEqual(self.told("run", "--driver", STRONGEST, "--", "true")["driver"], STRONGEST)
+
+    def test_what_is_no_capacity_is_a_usage_error(self):
+        self.assertIn("is no capacity", self.atoll("serve", "--driver-capacity", "subprocess=lots", code=2).stderr)
+
+
 @unittest.skipIf(lacking("docker") and os.environ.get("ATOLL_MUST_RUN") != "1", "there is no docker here")
 class Failover(World):
     """An engine that dies and comes back under a daemon that works with it: those who may go elsewhere do, and nobody goes lower."""

@@ -14,6 +14,7 @@ class PolicyServer:
         self.path, self.rule, self.asked, self.silent = path, lambda question: True, [], threading.Event()
         self.silent.set()  # cleared: nobody is answered before it is set again
         self.paths, self.tokens = [], []
+        self.recorded = None  # a function of the input that gives status and body as they stand
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -28,9 +29,11 @@ class PolicyServer:
                 answer = {"decision_id": f"decision-{len(outer.asked)}"}
                 if self.path == f"/v1/data/{outer.path}":
                     answer["result"] = outer.rule(body["input"])
-                data = json.dumps(answer).encode()
+                status, data = 200, json.dumps(answer).encode()
+                if outer.recorded:
+                    status, data = outer.recorded(body["input"])
                 try:
-                    self.send_response(200)
+                    self.send_response(status)
                     self.send_header("Content-Type", "application/json")
                     self.send_header("Content-Length", str(len(data)))
                     self.send_header("Connection", "close")  # so that close() is the end of everything

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "base/refusal.h"
 #include "base/text.h"
 #include "client/answer.h"
 #include "telemetry/trace_context.h"
@@ -44,6 +45,24 @@ std::string path_query(std::string_view path) {
                        : "path_b64=" + net::percent_encode(to_base64(path));
 }
 
+namespace {
+
+// How far a sandbox came that could not be made; null when it is not about one.
+std::shared_ptr<const Refusal> refusal_in(const json::Value& problem) {
+  Refusal refusal{.sandbox = text_at(problem, "sandbox")};
+  if (refusal.sandbox.empty()) return nullptr;
+  if (const auto* stages = at(problem, "stages").if_array()) {
+    for (const json::Value& stage : *stages) {
+      const std::string log = text_at(stage, "log");
+      refusal.stages.push_back({text_at(stage, "name"), number_at(stage, "ms"),
+                                log.empty() ? std::nullopt : std::optional(log)});
+    }
+  }
+  return std::make_shared<const Refusal>(std::move(refusal));
+}
+
+}  // namespace
+
 Error problem_to_error(int status, std::string_view body, std::string& request_id) {
   const auto value = json::parse(body, {.max_bytes = kLargestProblem});
   const std::string detail = value ? text_at(*value, "detail") : "";
@@ -55,7 +74,8 @@ Error problem_to_error(int status, std::string_view body, std::string& request_i
   request_id = text_at(*value, "request_id");
   return Error(code_from(text_at(*value, "code"), status), detail)
       .with_hint(text_at(*value, "hint"))
-      .at_stage(text_at(*value, "stage"));
+      .at_stage(text_at(*value, "stage"))
+      .with_refusal(refusal_in(*value));
 }
 
 Connection::Connection(asio::any_io_executor executor, ConnectionOptions options,

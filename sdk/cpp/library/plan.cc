@@ -2,14 +2,22 @@
 
 #include <unistd.h>
 
+#include "base/refusal.h"
+
 namespace atoll_client {
 namespace {
 
 Error to_public(const atl::Error& error, const std::string& request_id) {
-  return Error(error.message(), {.code = std::string(atl::to_string(error.code())),
-                                 .hint = error.hint(),
-                                 .stage = error.stage(),
-                                 .request_id = request_id});
+  Error::Facts facts{.code = std::string(atl::to_string(error.code())),
+                     .hint = error.hint(),
+                     .stage = error.stage(),
+                     .request_id = request_id};
+  if (const auto& refusal = error.refusal()) {
+    facts.sandbox = refusal->sandbox;
+    for (const auto& stage : refusal->stages)
+      facts.stages.push_back({stage.name, stage.ms, stage.log.value_or("")});
+  }
+  return Error(error.message(), std::move(facts));
 }
 
 std::optional<std::string> given(const std::string& text) {

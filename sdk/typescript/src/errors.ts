@@ -1,6 +1,7 @@
 // What can go wrong, one class for each family of codes.
 //
 // A command that fails is no error: its Result says how it ended, unless check() is asked to throw CommandFailedError.
+import type { Stage } from "./models.js";
 import type { Result } from "./results.js";
 
 export interface ErrorFields {
@@ -17,6 +18,9 @@ export interface ErrorFields {
   traceId?: string;
   /** Seconds. */
   retryAfter?: number | undefined;
+  /** Of a sandbox that could not be made: its id, and how far it came, the failed stage last. */
+  sandbox?: string;
+  stages?: Stage[];
   cause?: unknown;
 }
 
@@ -30,6 +34,8 @@ export class AtollError extends Error {
   readonly requestId: string;
   readonly traceId: string;
   readonly retryAfter: number | undefined;
+  readonly sandbox: string;
+  readonly stages: Stage[];
 
   constructor(detail: string, fields: ErrorFields = {}) {
     super(fields.hint ? `${detail} (${fields.hint})` : detail, { cause: fields.cause });
@@ -43,6 +49,8 @@ export class AtollError extends Error {
     this.requestId = fields.requestId ?? "";
     this.traceId = fields.traceId ?? "";
     this.retryAfter = fields.retryAfter;
+    this.sandbox = fields.sandbox ?? "";
+    this.stages = fields.stages ?? [];
   }
 }
 
@@ -137,6 +145,8 @@ export interface ProblemLike {
   retryable?: boolean;
   request_id?: string;
   trace_id?: string;
+  sandbox?: string;
+  stages?: Stage[];
 }
 
 /** The error that a problem stands for. A code that is new is told as it is. */
@@ -152,6 +162,8 @@ export function fromProblem(problem: ProblemLike, status = 0, retryAfter?: numbe
     requestId: problem.request_id ?? "",
     traceId: problem.trace_id ?? "",
     retryAfter,
+    sandbox: problem.sandbox ?? "",
+    stages: problem.stages ?? [],
   });
 }
 

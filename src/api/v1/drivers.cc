@@ -6,6 +6,25 @@
 namespace atl::api::v1 {
 namespace {
 
+void append_part(ObjectWriter& object, std::string_view name, const std::optional<int64_t>& most,
+                 int64_t used, double unit) {
+  if (!most) return;
+  object.member(name, static_cast<double>(*most) / unit);
+  object.member(std::string(name) + "_now", static_cast<double>(used) / unit);
+}
+
+// Each limit with what there is of it now; nothing for a driver that is never full.
+void append_capacity(ObjectWriter& outer, const DriverView& driver) {
+  const policy::Quota& most = driver.capacity;
+  if (most == policy::Quota()) return;
+  ObjectWriter object(outer.key("capacity"));
+  append_part(object, "sandboxes", most.sandboxes, driver.used.sandboxes, 1);
+  append_part(object, "cpus", most.milli_cpus, driver.used.milli_cpus, 1'000);
+  append_part(object, "memory_mb", most.memory_mb, driver.used.memory_mb, 1);
+  append_part(object, "disk_mb", most.disk_mb, driver.used.disk_mb, 1);
+  object.close();
+}
+
 void append_driver(std::string& out, const DriverView& driver) {
   ObjectWriter object(out);
   object.member("name", driver.name);
@@ -29,6 +48,8 @@ void append_driver(std::string& out, const DriverView& driver) {
   }
   if (driver.price_per_hour) object.member("price_per_hour", *driver.price_per_hour);
   object.member("weight", driver.weight);
+  if (!driver.labels.empty()) object.member("labels", driver.labels);
+  append_capacity(object, driver);
   object.close();
 }
 

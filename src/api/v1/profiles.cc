@@ -117,6 +117,7 @@ void append_settings(std::string& json, const Profile& profile) {
   append_if(object, "drivers", profile.drivers);
   append_if(object, "fallback", profile.fallback);
   append_if(object, "strategy", profile.strategy);
+  if (!profile.driver_labels.empty()) object.member("driver_labels", profile.driver_labels);
   append_startup(object, profile.startup);
   append_if(object, "pool", profile.pool);
   object.close();

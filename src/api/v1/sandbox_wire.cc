@@ -149,6 +149,10 @@ constexpr openapi::Field kCreateFields[] = {
     {"min_isolation", "A floor that no fallback goes below."},
     {"isolation_level", "An alias of min_isolation."},
     {"placement"},
+    {"driver_labels",
+     "Which the driver must have, as the operator has given them. Names and values of up to 63 "
+     "letters, digits and . _ - /.",
+     {.most = int64_t{policy::kMostDriverLabels}}},
     {"host_dirs",
      "Directories of the daemon's host. Only over the Unix socket, from the daemon's own user or "
      "root.",
@@ -260,6 +264,7 @@ Result<CreateRequest> to_request(WireCreate wire, Seat seat, Templates* template
   request.resources = wire.resources.value_or(Resources{});
   request.min_isolation = wire.min_isolation ? wire.min_isolation : wire.isolation_level;
   request.placement = wire.placement;
+  if (wire.driver_labels) request.driver_labels = *std::move(wire.driver_labels);
   TRY_OK(check_not_empty("image", wire.image));
   TRY_OK(check_not_empty("runtime", wire.runtime));
   TRY_OK(check_not_empty("snapshot", wire.snapshot));

@@ -49,6 +49,7 @@ struct WireCreate {
   std::optional<Isolation> min_isolation;
   std::optional<Isolation> isolation_level;  // an alias of min_isolation
   std::optional<Placement> placement;
+  std::optional<std::map<std::string, std::string>> driver_labels;
   std::optional<std::vector<WireHostDir>> host_dirs;
   std::optional<std::string> rootfs;     // a directory of the host; given like host_dirs
   std::optional<std::string> template_;  // NAME[:TAG]
@@ -69,9 +70,9 @@ struct WireCreate {
 BOOST_DESCRIBE_STRUCT(WireCreate, (),
                       (driver, run_mode, strategy, profile, name, user_id, ttl_s, idle_s, on_expire,
                        on_idle, keep_s, on_failure, labels, env, resources, min_isolation,
-                       isolation_level, placement, host_dirs, rootfs, template_, image, pull,
-                       runtime, persistence, network, snapshot, warm, user, cwd, queue_timeout_ms,
-                       files, files_b64))
+                       isolation_level, placement, driver_labels, host_dirs, rootfs, template_,
+                       image, pull, runtime, persistence, network, snapshot, warm, user, cwd,
+                       queue_timeout_ms, files, files_b64))
 
 // Of a request that has files in it.
 inline constexpr size_t kMostCreateJson = size_t{32} << 20;

@@ -35,6 +35,8 @@ void append_quota(ObjectWriter& object, const TenantUse& use, const EngineOption
   object.member("disk_mb_now", use.used.disk_mb);
   append_limit(object, "creates_per_s", use.quota.creates_per_s);
   append_limit(object, "at_once", use.quota.at_once);
+  if (use.quota.min_isolation) object.member("min_isolation", *use.quota.min_isolation);
+  if (use.quota.placement) object.member("placement", *use.quota.placement);
   object.member("at_once_now", use.at_once);
   object.member("waiting_now", use.waiting);
   const AdmissionOptions& queue = engine.admission;

@@ -16,6 +16,13 @@
 
 namespace atoll_client {
 
+// A step of the start of a sandbox: "route", "image", "create", "boot", "readiness", …
+struct StartStage {
+  std::string name;
+  double ms = 0;
+  std::string log = {};  // why it failed, or what was said meanwhile
+};
+
 // What a daemon refuses, what cannot be reached, and what is given wrongly. `code` is that of the
 // HTTP API: "unavailable", "not_found", "invalid_argument", …
 class Error : public std::runtime_error {
@@ -25,6 +32,9 @@ class Error : public std::runtime_error {
     std::string hint = {};        // what would help
     std::string stage = {};       // where it failed: "route", "create", "exec", …
     std::string request_id = {};  // of the daemon's log; "" if it never came there
+    // Of a sandbox that could not be made: its id, and how far it came, the failed stage last.
+    std::string sandbox = {};
+    std::vector<StartStage> stages = {};
   };
   Error(const std::string& message, Facts facts)
       : std::runtime_error(message), facts_(std::move(facts)) {}
@@ -33,6 +43,8 @@ class Error : public std::runtime_error {
   const std::string& hint() const { return facts_.hint; }
   const std::string& stage() const { return facts_.stage; }
   const std::string& request_id() const { return facts_.request_id; }
+  const std::string& sandbox() const { return facts_.sandbox; }
+  const std::vector<StartStage>& stages() const { return facts_.stages; }
   // The same call may succeed later.
   bool is_retryable() const {
     return facts_.code == "unavailable" || facts_.code == "resource_exhausted";

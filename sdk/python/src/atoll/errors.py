@@ -6,7 +6,7 @@ A command that fails is no error: its Result says how it ended, unless Result.ch
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Type
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Sequence, Type
 
 if TYPE_CHECKING:
     from .results import Result
@@ -17,7 +17,8 @@ class AtollError(Exception):
 
     def __init__(self, detail: str, *, code: str = "internal", hint: str = "", stage: str = "", status: int = 0,
                  retryable: bool = False, request_id: str = "", trace_id: str = "",
-                 retry_after: Optional[float] = None) -> None:
+                 retry_after: Optional[float] = None, sandbox: str = "",
+                 stages: Sequence[Mapping[str, Any]] = ()) -> None:
         super().__init__(detail)
         self.detail = detail
         self.code = code
@@ -28,6 +29,9 @@ class AtollError(Exception):
         self.request_id = request_id
         self.trace_id = trace_id
         self.retry_after = retry_after
+        # Of a sandbox that could not be made: its id, and how far it came, the failed stage last.
+        self.sandbox = sandbox
+        self.stages = list(stages)
 
     def __str__(self) -> str:
         return f"{self.detail} ({self.hint})" if self.hint else self.detail
@@ -130,7 +134,8 @@ def from_problem(problem: Mapping[str, Any], status: int = 0, retry_after: Optio
         str(problem.get("detail") or problem.get("title") or code), code=code, hint=str(problem.get("hint", "")),
         stage=str(problem.get("stage", "")), status=int(problem.get("status", status)),
         retryable=bool(problem.get("retryable", False)), request_id=str(problem.get("request_id", "")),
-        trace_id=str(problem.get("trace_id", "")), retry_after=retry_after)
+        trace_id=str(problem.get("trace_id", "")), retry_after=retry_after, sandbox=str(problem.get("sandbox", "")),
+        stages=problem.get("stages", ()))
 
 
 def from_answer(status: int, headers: Mapping[str, str], body: bytes) -> AtollError:

@@ -1,0 +1,85 @@
+#include "core/known_programs.h"
+
+#include "base/text.h"
+#include "core/engine.h"
+#include "crypto/hash.h"
+#include "json/json.h"
+#include "policy/startup.h"
+
+namespace atl {
+namespace {
+
+bool installs(const policy::Startup& startup) {
+  return startup.setup || (startup.dependencies && !startup.dependencies->is_empty());
+}
+
+}  // namespace
+
+void KnownPrograms::note(const std::string& driver, const std::string& print,
+                         const std::string& program, Found found) {
+  if (print.empty()) return;
+  const Root root(driver, print);
+  const auto [known, is_new] = roots_.try_emplace(root);
+  if (is_new) {
+    order_.push_back(root);
+    if (order_.size() > kMostRoots) {
+      roots_.erase(order_.front());
+      order_.pop_front();
+    }
+  }
+  auto& programs = known->second;
+  if (programs.size() < kMostPrograms || programs.contains(program))
+    programs[program] = std::move(found);
+}
+
+std::optional<std::string> KnownPrograms::find_missing(
+    const std::string& driver, const std::string& print,
+    const std::vector<policy::Requirement>& required) const {
+  if (print.empty()) return std::nullopt;
+  const auto root = roots_.find(Root(driver, print));
+  if (root == roots_.end()) return std::nullopt;
+  for (const auto& requirement : required) {
+    const std::string wanted = requirement.text + " is required";
+    bool is_known = true;
+    bool is_there = false;
+    // The first name that is there decides, as it does in a start.
+    for (const std::string& name : policy::names_of(requirement)) {
+      const auto found = root->second.find(name);
+      is_known = found != root->second.end();
+      if (!is_known) break;
+      if (!found->second.is_there) continue;
+      is_there = true;
+      const Found& has = found->second;
+      const bool is_fine = policy::is_met(requirement, has.version);
+      if (is_fine || !has.was_asked) break;
+      if (has.version.empty()) return " has a " + name + " that tells no version, and " + wanted;
+      return " has " + name + " " + policy::to_text(has.version) + ", and " + wanted;
+    }
+    if (is_known && !is_there) return " has no " + requirement.program + ", and " + wanted;
+  }
+  return std::nullopt;
+}
+
+std::string root_print(const CreateRequest& request) {
+  if (!request.startup || !request.startup->requires_ || installs(*request.startup)) return "";
+  if (request.workspace || !request.mounts.empty() || !request.files.empty()) return "";
+  if (!request.snapshot.empty()) return "";
+  std::string root;
+  if (!request.template_id.empty()) {
+    root = "template " + request.template_id;
+  } else if (request.image.find("@sha256:") != std::string::npos) {
+    root = "image " + request.image;
+  } else {
+    return "";
+  }
+  // Values may be secrets, and of a hash nothing is told.
+  return crypto::sha256_hex(json::encode(std::vector<std::string>{root, request.defaults.user}) +
+                            json::encode(request.env));
+}
+
+std::string root_name(const CreateRequest& request) {
+  if (!request.template_name.empty()) return "template " + request.template_name;
+  return "image " + to_printable(request.image);
+}
+
+}  // namespace atl
