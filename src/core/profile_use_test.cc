@@ -275,7 +275,11 @@ TEST_F(ProfileUseTest, WhoHasTheEnginesSocketIsNotIsolated) {
   CreateRequest floored = with("ruler");
   floored.min_isolation = Isolation::process;
 
-  EXPECT_EQ(world_.create(with("ruler"))->isolation, Isolation::none);
+  Caller admin;
+  admin.role = Role::admin;
+  const auto made = world_.run(world_.engine().create(admin, with("ruler"), std::nullopt));
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ(made->isolation, Isolation::none);
   EXPECT_THAT(world_.create(std::move(floored)).error().hint(),
               HasSubstr("engine offers none, process was asked"));
   Caller member;

@@ -283,6 +283,19 @@ export interface BatchRun {
   problem?: Problem;
 }
 
+/** What sandboxes on a driver may have together, and have; what has no limit is absent. */
+export interface Capacity {
+  sandboxes?: number;
+  /** Those that wait in a pool aside. */
+  sandboxes_now?: number;
+  cpus?: number;
+  cpus_now?: number;
+  memory_mb?: number;
+  memory_mb_now?: number;
+  disk_mb?: number;
+  disk_mb_now?: number;
+}
+
 export interface ChangePool {
   /** So many are ready, however quiet it is. */
   min?: number;
@@ -383,6 +396,11 @@ export interface CreateSandbox {
   /** An alias of min_isolation. */
   isolation_level?: Isolation;
   placement?: Placement;
+  /**
+   * Which the driver must have, as the operator has given them. Names and values of up to 63
+   * letters, digits and . _ - /.
+   */
+  driver_labels?: Record<string, string>;
   /**
    * Directories of the daemon's host. Only over the Unix socket, from the daemon's own user or
    * root.
@@ -490,6 +508,9 @@ export interface Driver {
   price_per_hour?: number;
   /** For the strategy `weighted`. */
   weight?: number;
+  /** As the operator has given them. */
+  labels?: Record<string, string>;
+  capacity?: Capacity;
   /** What was probed, when it is available. */
   capabilities?: DriverCapabilities;
 }
@@ -802,6 +823,8 @@ export interface Limits {
   /** Creates and runs under way; more wait for their turn. */
   at_once?: number | null;
   at_once_now?: number;
+  min_isolation?: Isolation;
+  placement?: Placement;
   /** Creates and runs of the tenant that wait for their turn. */
   waiting_now?: number;
   /** How many may wait, of all tenants. */
@@ -1020,7 +1043,7 @@ export interface Problem {
   retryable: boolean;
   /**
    * The limit that was met, as GET /v1/limits calls it; `host_…` is of all tenants together,
-   * `queue` and `creations` of the daemon.
+   * `driver_…` of a driver, `queue` and `creations` of the daemon.
    */
   limit?: string;
   limit_most?: number;
@@ -1032,6 +1055,10 @@ export interface Problem {
   queue_length?: number;
   /** As Retry-After says. */
   retry_after_s?: number;
+  /** The id of the sandbox that could not be made; GET /v1/sandboxes/{id}/start knows it, too. */
+  sandbox?: string;
+  /** How far its start came, the failed stage last. */
+  stages?: Stage[];
   request_id: string;
   trace_id: string;
 }
@@ -1131,6 +1158,8 @@ export interface ProfileSettings {
   /** What may follow. Absent: any other. */
   fallback?: string[];
   strategy?: Strategy;
+  /** Which a driver must have. */
+  driver_labels?: Record<string, string>;
 }
 
 /** Packages that are installed before anybody gets the sandbox. */

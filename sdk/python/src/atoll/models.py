@@ -112,6 +112,20 @@ class BatchRun(_BatchRunRequired, total=False):
     problem: Problem
 
 
+class Capacity(TypedDict, total=False):
+    """What sandboxes on a driver may have together, and have; what has no limit is absent."""
+
+    sandboxes: float
+    # Those that wait in a pool aside.
+    sandboxes_now: float
+    cpus: float
+    cpus_now: float
+    memory_mb: float
+    memory_mb_now: float
+    disk_mb: float
+    disk_mb_now: float
+
+
 class ChangePool(TypedDict, total=False):
     # So many are ready, however quiet it is.
     min: int
@@ -208,6 +222,9 @@ class CreateSandbox(TypedDict, total=False):
     # An alias of min_isolation.
     isolation_level: Isolation
     placement: Placement
+    # Which the driver must have, as the operator has given them. Names and values of up to 63 letters, digits and .
+    # _ - /.
+    driver_labels: Dict[str, str]
     # Directories of the daemon's host. Only over the Unix socket, from the daemon's own user or root.
     host_dirs: List[HostDir]
     # A directory of the daemon's host as the root file system, copied on write. Absolute; given like `host_dirs`.
@@ -289,6 +306,9 @@ class Driver(_DriverRequired, total=False):
     price_per_hour: float
     # For the strategy `weighted`.
     weight: int
+    # As the operator has given them.
+    labels: Dict[str, str]
+    capacity: Capacity
     # What was probed, when it is available.
     capabilities: DriverCapabilities
 
@@ -621,6 +641,8 @@ class Limits(TypedDict, total=False):
     # Creates and runs under way; more wait for their turn.
     at_once: Optional[int]
     at_once_now: int
+    min_isolation: Isolation
+    placement: Placement
     # Creates and runs of the tenant that wait for their turn.
     waiting_now: int
     # How many may wait, of all tenants.
@@ -850,8 +872,8 @@ class Problem(_ProblemRequired, total=False):
     stage: str
     # What helps.
     hint: str
-    # The limit that was met, as GET /v1/limits calls it; `host_…` is of all tenants together, `queue` and
-    # `creations` of the daemon.
+    # The limit that was met, as GET /v1/limits calls it; `host_…` is of all tenants together, `driver_…` of a
+    # driver, `queue` and `creations` of the daemon.
     limit: str
     limit_most: float
     limit_used: float
@@ -862,6 +884,10 @@ class Problem(_ProblemRequired, total=False):
     queue_length: int
     # As Retry-After says.
     retry_after_s: int
+    # The id of the sandbox that could not be made; GET /v1/sandboxes/{id}/start knows it, too.
+    sandbox: str
+    # How far its start came, the failed stage last.
+    stages: List[Stage]
 
 
 class _ProcessRequired(TypedDict):
@@ -967,6 +993,8 @@ class ProfileSettings(_ProfileSettingsRequired, total=False):
     # What may follow. Absent: any other.
     fallback: List[str]
     strategy: Strategy
+    # Which a driver must have.
+    driver_labels: Dict[str, str]
 
 
 class ProfileSettingsDependencies(TypedDict, total=False):
