@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"scope: moon", "scope: expected run, session, agent, workspace or shared"},
         Bad{"lifecycle: eternal", "expected session or persistent"},
         Bad{"persistence: snapshot", "expected ephemeral, persistent or checkpoint"},
-        Bad{"persistence: checkpoint\ncheckpoint: all", "expected disk or memory"},
+        Bad{"checkpoint: all\npersistence: checkpoint", "expected disk or memory"},
         Bad{"min_isolation: strong", "min_isolation: expected one of none, process"},
         Bad{"isolation_level: vm\nmin_isolation: container", "the two differ"},
         Bad{"ttl: soon", "ttl: "}, Bad{"ttl: 0", "ttl: it must be more than zero"},
