@@ -156,13 +156,18 @@ def serve(driver, path, events, mode=0o600):
     os.umask(before)
     listener.listen(128)
 
-    def leave(_number, _frame):
-        os.unlink(path)
-        os._exit(0)
-
-    signal.signal(signal.SIGTERM, leave)
-    signal.signal(signal.SIGINT, leave)
+    # Awaited, not handled: a handler is only run by this thread, which would not wake up for a signal that another one got.
+    # Threads inherit what is blocked; so do programs, which a driver starts with an empty mask.
+    ends = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     server = _Server(driver, events)
+    threading.Thread(target=_accept, args=(listener, server), daemon=True).start()
+    signal.sigwait(ends)
+    os.unlink(path)
+    os._exit(0)
+
+
+def _accept(listener, server):
     while True:
         connection, _ = listener.accept()
         threading.Thread(target=server.serve, args=(connection,), daemon=True).start()

@@ -340,7 +340,7 @@ class Driver:
         # Not subprocess: between fork and exec nothing of ours may run in a process with threads.
         made = os.posix_spawn(sys.executable, [sys.executable, "-E", "-S", os.path.abspath(__file__), "--inside",
                                                f"{directory}/root", f"{directory}/door", agent, str(disk_mb)], {},
-                              file_actions=[(os.POSIX_SPAWN_DUP2, tell, 1)])
+                              file_actions=[(os.POSIX_SPAWN_DUP2, tell, 1)], setsigmask=())
         os.close(tell)
         with os.fdopen(told) as answer:
             text = answer.read()

@@ -83,9 +83,8 @@ BOOST_DESCRIBE_STRUCT(WrittenProfile, (),
                        placement, persistence, checkpoint, lifecycle, scope, workspace, network,
                        ttl, on_expire, idle, on_idle, keep, on_failure, resources, image, template_,
                        user, home, workdir, env, labels, drivers, fallback, strategy, driver_labels,
-                       timeout,
-                       dependencies, layer, setup, requires_, readiness, hooks, pool, mount_roots,
-                       allow_docker_socket))
+                       timeout, dependencies, layer, setup, requires_, readiness, hooks, pool,
+                       mount_roots, allow_docker_socket))
 
 Error not_available(std::string_view field) {
   return Error(Code::unsupported, "`" + std::string(field) + "` is not available in this version")
