@@ -35,6 +35,7 @@ double start_ms(const Stages& stages) {
 
 std::vector<Stage> to_stages(const Refusal& refusal) {
   std::vector<Stage> stages;
+  stages.reserve(refusal.stages.size());
   for (const StartStage& stage : refusal.stages)
     stages.push_back({stage.name, stage.ms, stage.log});
   return stages;

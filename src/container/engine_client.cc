@@ -273,8 +273,10 @@ Task<bool> EngineClient::lacked_memory(std::string name) {
   const auto now = std::chrono::duration_cast<std::chrono::seconds>(
       std::chrono::system_clock::now().time_since_epoch());
   std::string filters;
+  json::Array names;
+  names.emplace_back(std::move(name));
   json::write_value(filters, json::Object{{"type", json::Array{"container"}},
-                                          {"container", json::Array{std::move(name)}},
+                                          {"container", std::move(names)},
                                           {"event", json::Array{"oom"}}});
   net::ClientRequest request;
   request.method = net::Method::get;

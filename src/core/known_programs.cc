@@ -1,5 +1,7 @@
 #include "core/known_programs.h"
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "core/engine.h"
 #include "crypto/hash.h"
@@ -52,8 +54,9 @@ std::optional<std::string> KnownPrograms::find_missing(
       const Found& has = found->second;
       const bool is_fine = policy::is_met(requirement, has.version);
       if (is_fine || !has.was_asked) break;
-      if (has.version.empty()) return " has a " + name + " that tells no version, and " + wanted;
-      return " has " + name + " " + policy::to_text(has.version) + ", and " + wanted;
+      if (has.version.empty())
+        return fmt::format(" has a {} that tells no version, and {}", name, wanted);
+      return fmt::format(" has {} {}, and {}", name, policy::to_text(has.version), wanted);
     }
     if (is_known && !is_there) return " has no " + requirement.program + ", and " + wanted;
   }

@@ -287,8 +287,11 @@ Task<SnapshotFacts> FileSnapshots::save_pieces(std::string id, std::string name,
       });
   while (kept) {
     auto piece = co_await pieces();
-    if (!piece) kept = std::move(piece).error();
-    if (!kept || piece->empty()) break;
+    if (!piece) {
+      kept = std::move(piece).error();
+      break;
+    }
+    if (piece->empty()) break;
     kept = co_await workers_->run<void>(
         [archive, bytes = *std::move(piece)] { return archive->put(bytes); });
   }

@@ -25,8 +25,10 @@ Result<> check_driver_labels(const DriverLabels& labels) {
     return bad("there are " + std::to_string(labels.size()) + ", at most 16 are allowed");
   for (const auto& [name, value] : labels) {
     if (name.empty() || !is_word(name) || !is_word(value)) {
+      std::string both = name;
+      both.append("=").append(value);
       return bad("names and values are up to 63 letters, digits and . _ - /; this one is not: " +
-                 to_printable((name + "=" + value).substr(0, 140)));
+                 to_printable(both.substr(0, 140)));
     }
   }
   return {};
