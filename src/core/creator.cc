@@ -532,7 +532,7 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
       co_return Error(Code::cancelled, "nobody wants it any more");
     DriverSlot& slot = *plan.route[i];
     // It is asked twice if need be.
-    const bool is_last = i + 1 == plan.route.size() && plan.was_tried_again;
+    const bool is_last = i + 1 == plan.route.size();
     if (!plan.layering.driver.empty() && plan.layering.driver != slot.name()) {
       if (plan.layering.from) plan.spec.snapshot.clear();
       plan.layering = {.why_not = "another driver was to make it"};
@@ -566,7 +566,6 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
     if (!next) co_return std::move(next).error().with(slot.name());
     const std::string stage = std::exchange(plan.under_way, "");
     plan.timer.tell(stage.empty() ? "create" : stage, why);
-    if (*next == i) continue;
     i = *next;
     // The store must know where to look for it before it can be there.
     place(*record, *plan.route[i]);
@@ -577,28 +576,17 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
 
 Task<size_t> Creator::next_try(Plan& plan, size_t at, Error why) {
   DriverSlot& slot = *plan.route[at];
-  const auto tell = [&](std::string_view what) {
-    telemetry::log_warn(
-        what,
-        {{"sandbox", plan.record->id}, {"driver", slot.driver->name()}, {"why", why.message()}});
-  };
   // Whoever has stopped answering or working since the route was made is passed over.
   size_t next = at;
   do ++next;
   while (next < plan.route.size() &&
          (!plan.route[next]->capabilities || why_not_now(*plan.route[next], plan.record->amounts)));
-  if (next < plan.route.size()) {
-    CO_TRY_OK(parts_.failover.go_on(slot, why));
-    tell("driver could not create, the next one tries");
-    co_return next;
-  }
-  // Nobody waits for what is given up.
-  if (std::exchange(plan.was_tried_again, true) || plan.record->give_up->is_given_up())
-    co_return why;
-  auto again = co_await parts_.failover.try_again(slot, plan.record->id, why);
-  if (!again) co_return std::move(again).error();
-  tell("driver could not create, and tries again");
-  co_return at;
+  if (next == plan.route.size()) co_return why;
+  CO_TRY_OK(parts_.failover.go_on(slot, why));
+  telemetry::log_warn(
+      "driver could not create, the next one tries",
+      {{"sandbox", plan.record->id}, {"driver", slot.driver->name()}, {"why", why.message()}});
+  co_return next;
 }
 
 Task<> Creator::commit(Plan& plan, Intent intent) {

@@ -56,7 +56,6 @@ class Creator final {
     Layering layering = {};
     std::string root_print = {};  // see core/known_programs.h
     std::string under_way = {};   // what its driver is doing, in the words of a stage
-    bool was_tried_again = false;
   };
 
   // What was made for the same key or name before, or is being made; nullopt when there is nothing.
@@ -108,7 +107,7 @@ class Creator final {
   Task<Intent> announce(Plan& plan);
   Task<> make_journalled(Plan& plan, Intent intent);
   Task<std::shared_ptr<Sandbox>> make_on_route(Plan& plan);
-  // The next driver of the route after `at`, which has failed, or the same once more.
+  // The next driver of the route after `at`, which has failed.
   Task<size_t> next_try(Plan& plan, size_t at, Error why);  // awaited at once
   Task<> write_files(Plan& plan);
   Task<> start_up(Plan& plan);

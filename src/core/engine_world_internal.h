@@ -72,7 +72,6 @@ class EngineWorld {
   explicit EngineWorld(Keeps keeps = Keeps::memory) : keeps_(keeps) {
     options.boot_id = "boot-1";
     options.run_pause = Micros(0);
-    options.routing.retries.pause = Micros(0);
     // A driver is what its last answer says; tests of hysteresis set this.
     options.routing.health = {.failures = 1, .answers = 1};
     telemetry::set_level(telemetry::Level::off);

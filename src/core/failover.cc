@@ -1,8 +1,5 @@
 #include "core/failover.h"
 
-#include <boost/asio/this_coro.hpp>
-
-#include "base/event.h"
 #include "core/router.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -19,11 +16,7 @@ bool is_trouble(const Error& why) {
 
 Failover::Failover(const RetryOptions& options, telemetry::Metrics& metrics, EventLog& events,
                    const Clock& clock)
-    : metrics_(metrics),
-      events_(events),
-      clock_(clock),
-      pause_(options.pause),
-      budget_(clock, options) {}
+    : metrics_(metrics), events_(events), clock_(clock), budget_(clock, options) {}
 
 Task<std::unique_ptr<Sandbox>> Failover::create(DriverSlot& slot, SandboxSpec spec) {
   const auto pass = slot.circuit.begin();
@@ -56,23 +49,6 @@ void Failover::note(DriverSlot& slot, CircuitBreaker::Pass pass, Micros took, co
                         {{"driver", slot.driver->name()}, {"why", why->message()}});
     events_.add_driver(slot.name(), "circuit_open", why->message());
   }
-}
-
-// It may have made the sandbox although its answer was none. What is destroyed is not there any
-// more, so there is never a second one beside it.
-Task<> Failover::try_again(DriverSlot& slot, std::string id, Error why) {
-  const bool may_pass = why.code() == Code::unavailable && !why_paused(slot);
-  if (!may_pass || !budget_.take()) co_return why;
-  if (pause_.count() > 0) {
-    const auto executor = co_await asio::this_coro::executor;
-    Event pause(executor);
-    const auto paused = co_await pause.wait_for(std::chrono::ceil<Millis>(with_jitter(pause_)));
-    if (paused.error().code() != Code::deadline_exceeded) co_return paused;
-  }
-  auto gone = co_await slot.driver->destroy_orphan(std::move(id));
-  if (!gone && gone.error().code() != Code::not_found) co_return why;
-  metrics_.create_failovers.at(slot.driver->name(), "again").add();
-  co_return Result<>();
 }
 
 Result<> Failover::go_on(const DriverSlot& from, Error why) {

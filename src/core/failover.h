@@ -1,8 +1,7 @@
 // Failover: what a create may do next. It asks the driver's circuit before a driver is asked, notes
 // how each try went, and pays for every further one out of the budget.
 //
-// A create never waits between drivers: the next one is asked at once, or, when there is none, the
-// last one once more after a moment, if nothing of the first try can be there.
+// A create never waits between drivers: the next one is asked at once, or the error is told.
 #pragma once
 
 #include "core/driver_table.h"
@@ -24,9 +23,6 @@ class Failover final {
   // Whether the next driver may be asked after this failure of another one. Only what may pass
   // leads on; the error comes back with a hint when the budget is used up.
   Result<> go_on(const DriverSlot& from, Error why);
-  // The same for the driver itself, after a pause: only what may pass, and only once it has told
-  // that nothing is there under this id.
-  Task<> try_again(DriverSlot& slot, std::string id, Error why);
 
  private:
   void note(DriverSlot& slot, CircuitBreaker::Pass pass, Micros took, const Error* why);
@@ -34,7 +30,6 @@ class Failover final {
   telemetry::Metrics& metrics_;
   EventLog& events_;
   const Clock& clock_;
-  const Micros pause_;
   RetryBudget budget_;
 };
 

@@ -102,77 +102,6 @@ TEST_F(FailoverTest, WhileOneFindsOutTheOthersGoElsewhere) {
   EXPECT_EQ(circuit(), Circuit::closed);
 }
 
-TEST_F(FailoverTest, TheLastDriverIsAskedOnceMore) {
-  fail(0, Code::unavailable, 1);
-  world_.start();
-
-  const auto made = world_.create({.driver = "first"});
-
-  ASSERT_TRUE(made) << made.error().message();
-  EXPECT_EQ(world_.host(0).count("create"), 2U);
-  EXPECT_EQ(world_.host(0).ids().size(), 1U);
-  EXPECT_THAT(made->stages, testing::Contains(testing::Field(
-                                &Stage::log, testing::Optional(HasSubstr("first: it broke")))));
-  EXPECT_THAT(world_.metrics.render(),
-              HasSubstr("atoll_create_failovers_total{driver=\"first\",outcome=\"again\"} 1"));
-}
-
-TEST_F(FailoverTest, OnceAndNotForEver) {
-  fail(0);
-  world_.start();
-
-  EXPECT_FALSE(world_.create({.driver = "first"}));
-
-  EXPECT_EQ(world_.host(0).count("create"), 2U);
-}
-
-TEST_F(FailoverTest, OnlyWhatMayPassIsTriedAgain) {
-  for (const Code code : {Code::deadline_exceeded, Code::invalid_argument, Code::resource_exhausted,
-                          Code::out_of_space}) {
-    EngineWorld world;
-    world.add("only").fail("create", Error(code, "it broke"), 10);
-    world.start();
-
-    EXPECT_EQ(world.create().error().code(), code);
-    EXPECT_EQ(world.host().count("create"), 1U) << to_string(code);
-  }
-}
-
-TEST_F(FailoverTest, WhatItMayHaveMadeIsGoneBeforeItTriesAgain) {
-  const auto left = std::make_shared<int>(1);
-  world_.host(0).on_step = [left](std::string step) -> Task<> {
-    return lose(std::move(step), "create after", left);
-  };
-  world_.start();
-
-  const auto made = world_.create({.driver = "first"});
-
-  ASSERT_TRUE(made) << made.error().message();
-  EXPECT_EQ(world_.host(0).count("create"), 2U);
-  EXPECT_THAT(world_.host(0).ids(), ElementsAre(made->id));
-}
-
-TEST_F(FailoverTest, WhereNobodyKnowsWhetherItWasMadeNothingIsTriedAgain) {
-  fail(0, Code::unavailable, 1);
-  world_.host(0).fail("destroy_orphan", Error(Code::unavailable, "it does not answer"), 1);
-  world_.start();
-
-  EXPECT_FALSE(world_.create({.driver = "first"}));
-
-  EXPECT_EQ(world_.host(0).count("create"), 1U);
-}
-
-TEST_F(FailoverTest, WithoutBudgetNothingIsTriedAgain) {
-  world_.options.routing.retries = {
-      .most = 0, .per_request = 0, .per_second = 0, .pause = Micros(0)};
-  fail(0, Code::unavailable, 1);
-  world_.start();
-
-  EXPECT_FALSE(world_.create({.driver = "first"}));
-
-  EXPECT_EQ(world_.host(0).count("create"), 1U);
-}
-
 TEST_F(FailoverTest, CapacityIsCountedFromWhatIsThere) {
   world_.options.routing.capacities["first"] = {.sandboxes = 1};
   world_.options.routing.capacities["second"] = {.sandboxes = 1};
@@ -252,8 +181,7 @@ TEST_F(FailoverTest, ATimeoutLeadsNowhereElseAndCounts) {
 
 TEST_F(FailoverTest, TheBudgetBoundsWhatFallsOver) {
   world_.options.routing.circuit.failures = 1'000;
-  world_.options.routing.retries = {
-      .most = 4, .per_request = 0.1, .per_second = 0, .pause = Micros(0)};
+  world_.options.routing.retries = {.most = 4, .per_request = 0.1, .per_second = 0};
   fail(0);
   world_.start();
   int served = 0;

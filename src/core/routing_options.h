@@ -28,11 +28,9 @@ struct CircuitOptions {
 };
 
 struct RetryOptions {
-  double most = 20;          // tokens; each failover and each second try costs one
+  double most = 20;          // tokens; each failover costs one
   double per_request = 0.2;  // what each create gives back
   double per_second = 1;
-  // Before a driver is asked for the second time, with up to a fifth more or less.
-  Micros pause = std::chrono::milliseconds(100);
 };
 
 struct RoutingOptions {

@@ -92,8 +92,7 @@ TEST_F(BadRequestsTest, OddPathsAndParametersAreNamed) {
 }
 
 TEST_F(BadRequestsTest, ABackendThatIsDownIsWorthAnotherTry) {
-  // The only driver there is gets another try.
-  world_.host().fail("create", Error(Code::unavailable, "the backend sleeps"), 2);
+  world_.host().fail("create", Error(Code::unavailable, "the backend sleeps"));
 
   const auto answer = create("{}");
 

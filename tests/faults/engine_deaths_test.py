@@ -182,10 +182,6 @@ class FewPodman(Deaths, unittest.TestCase):
     name, rounds = "podman", 3
 
 
-class FewBehindRunsc(BehindRunsc, unittest.TestCase):
-    rounds = 3
-
-
 class FewElsewhere(Elsewhere, unittest.TestCase):
     rounds = 3
 

@@ -19,7 +19,7 @@ OWN_MOUNTS = {"umount_root", "umount_masks", "remount_writable"}
 
 class Bare(Engine):
     def __init__(self, host):  # no daemon  # pylint: disable=super-init-not-called
-        self.host, self.driver = host, "bare"
+        self.host, self.driver, self.parks = host, "bare", False
         self.leak = os.open(host.directory, os.O_RDONLY | os.O_DIRECTORY)
 
     def end(self):

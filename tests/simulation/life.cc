@@ -67,7 +67,6 @@ void Life::start() {
   options.boot_id = "boot-1";
   options.profiles = profiles();
   options.pooling = Pooling::on;
-  options.routing.retries.pause = Micros(0);  // of real time
   engine_ = std::make_unique<Engine>(loop_->get_executor(), *store_, hosts_.drivers(), metrics_,
                                      clock_, options);
   ledger_.restart_log();

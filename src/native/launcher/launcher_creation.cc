@@ -187,10 +187,7 @@ Result<> Launcher::end_box(Making making, StartedAgent agent) {
     kept->move_up(kNotForChildren);
   auto watched =
       poller_.add(box->pidfd.get(), EPOLLIN, [this, id](uint32_t) { on_agent_ended(id); });
-  // Nobody takes up the sandboxes of an embedded launcher.
-  auto saved = watched && options_.life == LauncherLife::kept
-                   ? save_record(box->directory.get(), box->record)
-                   : watched;
+  auto saved = watched ? save_record(box->directory.get(), box->record) : watched;
   if (!saved) {
     if (watched) poller_.remove(box->pidfd.get());
     static_cast<void>(os::send_signal(box->pidfd, SIGKILL));
