@@ -39,30 +39,12 @@ class WithoutOurFrames:
             sys.excepthook = hook
 
 
-def set_aside():
-    """Keeps what is here already away from the collector, which looks three times through everything at the end.
-
-    That is a quarter of the time of a short command. Whoever imports gc or asks it for objects finds them all back.
-    """
-    import gc
-
-    def put_back(event, values, unfreeze=gc.unfreeze):
-        if event.startswith("gc.") or event == "import" and values[0] == "gc":
-            unfreeze()
-
-    # With names of its own, because the interpreter holds it to the last, and would hold the command's with it.
-    sys.addaudithook(type(set_aside)(put_back.__code__, {}, "put_back", put_back.__defaults__))
-    del sys.modules["gc"]
-    gc.freeze()
-
-
 def receive():
     if not (3, 9) <= sys.version_info < (3, 14):
         os._exit(0)  # what is done here for others than these is not known to be right
     # The first time takes a millisecond longer, so it is now.
     replace_environment(dict(os.environb))
     compile_text("", "<string>")
-    set_aside()
     os.write(4, b"r")
     with open(3, "rb", buffering=0) as pipe:
         request = pipe.read()

@@ -343,38 +343,6 @@ PYTHON = [
     code("garbage collector",
          "import gc\n"
          "print(gc.isenabled(), gc.get_threshold(), gc.garbage, gc.get_freeze_count())"),
-    code("objects that the collector knows",
-         "import gc, os, sys\n"
-         "known = {id(one) for one in gc.get_objects()}\n"
-         "print(id(os.__dict__) in known, id(sys.modules) in known, len(known) > 1000, any(one is sys.modules for one in\n"
-         "      gc.get_objects(2)), any(one is os.__dict__ for one in gc.get_referrers(os.path)))"),
-    code("the collector by another way",
-         "import importlib, os\n"
-         "gc = importlib.import_module('gc')\n"
-         "print(any(one is os.__dict__ for one in gc.get_objects()), any(one is os.__dict__ for one in gc.get_referrers(os.path)))"),
-    code("the collector within a function and a module",
-         "def f():\n"
-         "    from beside import count\n"
-         "    return count\n"
-         "print(f())",
-         files={"beside.py": "import gc\ncount = gc.get_freeze_count()\n"}),
-    code("hooks of its own see what happens",
-         "import sys\n"
-         "seen = []\n"
-         "sys.addaudithook(lambda event, values: seen.append(event) if event in ('import', 'gc.get_objects') else None)\n"
-         "import gc, colorsys\n"
-         "gc.get_objects()\n"
-         "print(seen.count('gc.get_objects'), 'import' in seen)"),
-    code("cycles with destructors at the end",
-         "class C:\n"
-         "    def __del__(self): print('gone', self.name, __name__)\n"
-         "for name in 'one', 'two':\n"
-         "    c = C()\n"
-         "    c.self, c.name = c, name\n"
-         "def f(c=c): return f\n"
-         "import os, weakref\n"
-         "os.kept = c\n"
-         "weakref.finalize(f, print, 'finalized')"),
 
     script("prints", "print(1)\n"),
     script("no newline at the end", "print(1)"),
