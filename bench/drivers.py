@@ -2,13 +2,17 @@
 fork and an idle sandbox cost, each beside what its engine takes by itself for the same, over its own socket and with its own
 program.
 
-Ours and theirs alternate in one run. Both sides speak HTTP from the same Python client, so its part is the same.
+Ours and theirs take turns in one run. What speaks HTTP does so from the same Python client, so its part is the same.
 """
 import contextlib
+import io
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 import time
 from pathlib import Path
 
@@ -19,26 +23,25 @@ import peers  # noqa: E402
 from live import wait_until  # noqa: E402
 from samples import summary  # noqa: E402
 
-HEAD = ["| driver | fresh sandbox → output, p50 | engine's API | engine's CLI | command in a live one, p50 | engine's API | "
-        "pause | resume | idle sandbox |", "|---|---|---|---|---|---|---|---|---|"]
-KEPT_HEAD = ["| driver | kept | snapshot, p50 | engine's API | from a snapshot → output, p50 | engine's API | fork → output, p50 | engine's API |",
-             "|---|---|---|---|---|---|---|---|"]
-COLD, WARM, THEIR_WARM, CROWD, KEPT = 12, 200, 40, 10, 8
+HEAD = ["| driver | what | Atoll, p50 | engine's API | Atoll over it | engine's program | Atoll over it | aim | |",
+        "|---|---|---|---|---|---|---|---|---|"]
+COLD, WARM, THEIR_WARM, BY_HAND, CROWD, KEPT = 12, 200, 40, 10, 10, 8
 SETTLED_LOOKS = 20
-WARM_AIM, COLD_AIM = 0.05, 1.1
 ENGINES = ("docker", "podman")
-DRIVERS = ("native", "subprocess", *ENGINES, "gvisor")
+DRIVERS = ("native", "subprocess", "chroot", "local", *ENGINES, "gvisor")
 ARGV = ["/bin/true"]
+WAITING = ["sleep", "600"]
+FRESH, COMMAND, IDLE = "fresh sandbox → output", "command in a live one", "memory of an idle one"
+NONE_AHEAD = "fresh sandbox, none made ahead → output"
+# The ratio to the engine's API, or to its program where it has no API.
+AIMS = {FRESH: 1.1, NONE_AHEAD: 1.1, COMMAND: 0.05}
 
 
-def timed(function):
+def timed(function, *arguments):
+    """Milliseconds, and what it gave."""
     start = time.perf_counter()
-    function()
-    return (time.perf_counter() - start) * 1000
-
-
-def milliseconds(value):
-    return f"{value:,.0f} ms" if value >= 100 else f"{value:,.1f} ms" if value >= 10 else f"{value:,.2f} ms"
+    given = function(*arguments)
+    return (time.perf_counter() - start) * 1000, given
 
 
 class Client:
@@ -48,34 +51,40 @@ class Client:
         self.connection, self.headers = engines.UnixConnection(str(path)), headers or {}
 
     def call(self, method, path, body=None):
-        self.connection.request(method, path, None if body is None else json.dumps(body),
-                                {"Content-Type": "application/json", **self.headers})
+        answer_type, text = self.exchange(method, path, None if body is None else json.dumps(body), "application/json")
+        return json.loads(text) if text and "json" in answer_type else text
+
+    def exchange(self, method, path, body, kind):
+        self.connection.request(method, path, body, {"Content-Type": kind, **self.headers})
         answer = self.connection.getresponse()
         text = answer.read()
         if answer.status >= 300:
             raise SystemExit(f"bench: {method} {path}: {answer.status} {text[:300]!r}")
-        return json.loads(text) if text else None
+        return answer.getheader("Content-Type") or "", text
 
     def close(self):
         self.connection.close()
 
 
 class Ours:
-    def __init__(self, daemon, driver):
-        self.client, self.driver = Client(daemon.state / "atoll.sock"), driver
+    def __init__(self, daemon, driver, **wish):
+        self.client, self.wish = Client(daemon.state / "atoll.sock"), {"driver": driver, **wish}
 
     def cold(self):
-        done = self.client.call("POST", "/v1/runs", {"sandbox": {"driver": self.driver}, "exec": {"argv": ARGV}})
+        done = self.client.call("POST", "/v1/runs", {"sandbox": self.wish, "exec": {"argv": ARGV}})
         if done["exit_code"] != 0:
-            raise SystemExit(f"bench: {self.driver}: {done}")
+            raise SystemExit(f"bench: {self.wish}: {done}")
+
+    def settle(self):
+        """Whoever is measured beside it knows what has to be over."""
 
     def create(self, **more):
-        return self.client.call("POST", "/v1/sandboxes", {"driver": self.driver, "ttl_s": 600, **more})["id"]
+        return self.client.call("POST", "/v1/sandboxes", {**self.wish, "ttl_s": 600, **more})["id"]
 
     def snapshot(self, box, kind):
         return self.client.call("POST", f"/v1/sandboxes/{box}/snapshots", {"kind": kind})["id"]
 
-    def restore(self, snapshot):
+    def restore(self, snapshot, _):
         box = self.create(snapshot=snapshot)
         self.exec(box)
         return box
@@ -85,7 +94,7 @@ class Ours:
         self.exec(child)
         return child
 
-    def drop(self, snapshot):
+    def drop(self, snapshot, _):
         self.client.call("DELETE", f"/v1/snapshots/{snapshot}")
 
     def exec(self, box):
@@ -96,6 +105,13 @@ class Ours:
 
     def remove(self, box):
         self.client.call("DELETE", f"/v1/sandboxes/{box}")
+
+    def capabilities(self):
+        listed = self.client.call("GET", "/v1/drivers")["drivers"]
+        return next(one for one in listed if one["name"] == self.wish["driver"])["capabilities"]
+
+    def close(self):
+        self.client.close()
 
 
 class Theirs:
@@ -111,12 +127,18 @@ class Theirs:
         if engine.name == "podman":  # which knows no log driver of that name
             self.FRESH = {**self.FRESH, "HostConfig": {k: v for k, v in self.FRESH["HostConfig"].items() if k != "LogConfig"}}
 
-    def create(self, argv, image=None):
-        self.made += 1
-        name = f"bench-{self.made}"
+    def can(self, kind):
+        return kind == "disk" or self.engine.has_criu
+
+    def create(self, argv=WAITING, image=None):
+        name = self.next_name()
         self.client.call("POST", f"/v1.41/containers/create?name={name}", {**self.FRESH, "Image": image or self.engine.image, "Cmd": argv})
         self.client.call("POST", f"/v1.41/containers/{name}/start")
         return name
+
+    def next_name(self):
+        self.made += 1
+        return f"bench-{self.made}"
 
     def cold(self):
         """Until it has ended: what is left of it is cleared away afterwards, as ours is."""
@@ -153,18 +175,33 @@ class Theirs:
             while connection.sock.recv(65536):
                 pass
 
-    def snapshot(self, name):
+    def snapshot(self, name, kind):
+        if kind == "memory":  # an archive, which ours keeps as well
+            return self.client.exchange("POST", f"/v4.0.0/libpod/containers/{name}/checkpoint?export=true&leaveRunning=true", None,
+                                        "application/json")[1]
         self.made += 1
         return self.client.call("POST", f"/v1.41/commit?container={name}&repo=bench&tag={self.made}&pause=1", {})["Id"]
 
-    def restore(self, image):
+    def restore(self, kept, kind):
         """A container that stays, and a command in it, as ours."""
-        name = self.create(["sleep", "600"], image)
+        if kind == "memory":
+            name = self.next_name()
+            self.client.exchange("POST", f"/v4.0.0/libpod/containers/{name}/restore?import=true&name={name}", kept, "application/x-tar")
+        else:
+            name = self.create(image=kept)
         self.exec(name)
         return name
 
-    def drop(self, image):
-        self.client.call("DELETE", f"/v1.41/images/{image}?force=1")
+    def fork(self, name, kind):
+        """They have no word for it, so it takes both."""
+        kept = self.snapshot(name, kind)
+        child = self.restore(kept, kind)
+        self.forked = kept
+        return child
+
+    def drop(self, kept, kind):
+        if kind == "disk":
+            self.client.call("DELETE", f"/v1.41/images/{kept}?force=1")
 
     def change(self, name, what):
         self.client.call("POST", f"/v1.41/containers/{name}/{'unpause' if what == 'resume' else what}")
@@ -172,142 +209,93 @@ class Theirs:
     def remove(self, name):
         self.client.call("DELETE", f"/v1.41/containers/{name}?force=1&v=1")
 
-    def by_hand(self):
-        """As people type it."""
+    def close(self):
+        self.client.close()
+
+
+class Typed:
+    """The engine's program, as people type it; podman's without a server in between, which is how it is used."""
+
+    def __init__(self, theirs):
+        self.theirs, self.engine = theirs, theirs.engine
+
+    def can(self, _):
+        return False
+
+    def type(self, *words):
         argv = ["docker", "-H", f"unix://{self.engine.socket}"] if self.engine.name == "docker" else \
             ["podman", "--root", f"{self.engine.root}/data", "--runroot", f"{self.engine.root}/exec", "--tmpdir", f"{self.engine.root}/tmp"]
-        # Podman without a server in between, which is how it is used.
         environment = {name: value for name, value in os.environ.items() if name not in ("DOCKER_HOST", "CONTAINER_HOST")}
-        done = subprocess.run(
-            [*argv, "run", "--rm", "--network=none", "--cap-drop=ALL", "--user=1000:1000", self.engine.image, *ARGV], timeout=60,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-            env={**environment, "CONTAINERS_CONF": f"{self.engine.root}/containers.conf"})
+        done = subprocess.run([*argv, *words], timeout=60, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              text=True, env={**environment, "CONTAINERS_CONF": f"{self.engine.root}/containers.conf"})
         if done.returncode != 0:
-            raise SystemExit(f"bench: {self.engine.name} run: {done.stderr[-500:]}")
+            raise SystemExit(f"bench: {self.engine.name} {words[0]}: {done.stderr[-500:]}")
 
+    def cold(self):
+        self.type("run", "--rm", "--network=none", "--cap-drop=ALL", "--user=1000:1000", self.engine.image, *ARGV)
 
-def memory_by_pid():
-    """KiB of every process, proportional, so that what is shared is counted once."""
-    found = {}
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            for line in Path(f"/proc/{name}/smaps_rollup").read_text().splitlines():
-                if line.startswith("Pss:"):
-                    found[int(name)] = int(line.split()[1])
-    return found
+    def settle(self):
+        self.theirs.settle()
 
+    def create(self):
+        return self.theirs.create()
 
-def idle_kib(ours):
-    """What goes with a crowd of idle sandboxes when they are removed, the engine's helpers included: some of their processes
-    may have been there before they were asked for."""
-    boxes = [ours.create() for _ in range(CROWD)]
-    before = memory_by_pid()
-    for box in boxes:
-        ours.remove(box)
-    gone, unchanged = set(), 0
-    while unchanged < SETTLED_LOOKS:  # an engine's helper ends a moment after its container
-        time.sleep(0.1)
-        now = {pid for pid in before if not os.path.exists(f"/proc/{pid}")}
-        gone, unchanged = now, unchanged + 1 if now == gone else 0
-    return sum(before[pid] for pid in gone) / CROWD
+    def exec(self, name):
+        self.type("exec", "--user=1000:1000", name, *ARGV)
 
+    def change(self, name, what):
+        self.type("unpause" if what == "resume" else what, name)
 
-def measure_driver(daemon, driver, engine):
-    ours = Ours(daemon, driver)
-    theirs = Theirs(engine) if engine else None
-    raw = {"cold_ms": [], "warm_ms": [], "pause_ms": [], "resume_ms": []}
-    their = {"cold_ms": [], "cli_ms": [], "warm_ms": [], "pause_ms": [], "resume_ms": []}
-    ours.cold()
-    if theirs:
-        theirs.cold()
-    for _ in range(COLD):
-        if theirs:
-            theirs.settle()
-        raw["cold_ms"].append(timed(ours.cold))
-        if theirs:
-            theirs.settle()
-            their["cold_ms"].append(timed(theirs.cold))
-            theirs.settle()
-            their["cli_ms"].append(timed(theirs.by_hand))
-    if theirs:
-        theirs.settle()
-    box, container = ours.create(), theirs.create(["sleep", "600"]) if theirs else None
-    for i in range(WARM):
-        raw["warm_ms"].append(timed(lambda: ours.exec(box)))
-        if theirs and i % (WARM // THEIR_WARM) == 0:
-            their["warm_ms"].append(timed(lambda: theirs.exec(container)))
-    capabilities = next(one for one in ours.client.call("GET", "/v1/drivers")["drivers"] if one["name"] == driver)["capabilities"]
-    if capabilities["pause"] != "none":
-        for _ in range(COLD):
-            for what in ("pause", "resume"):
-                raw[f"{what}_ms"].append(timed(lambda what=what: ours.change(box, what)))
-                if theirs:
-                    their[f"{what}_ms"].append(timed(lambda what=what: theirs.change(container, what)))
-    ours.remove(box)
-    if theirs:
-        theirs.remove(container)
-    kinds = ["disk"] * capabilities["snapshot"] + ["memory"] * capabilities["checkpoint"]
-    kept = [measure_kept(ours, theirs if kind == "disk" else None, capabilities, kind) for kind in kinds]
-    if theirs:
-        theirs.client.close()
-    raw["idle_kib"] = idle_kib(ours)
-    ours.client.close()
-    return raw, their if theirs else None, kept
+    def remove(self, name):
+        self.theirs.remove(name)
 
-
-def measure_kept(ours, theirs, capabilities, kind):
-    """Snapshots of one kind, sandboxes from them and forks: (kind, ours, theirs)."""
-    raw = {"snapshot_ms": [], "restore_ms": [], "fork_ms": []}
-    their = {"snapshot_ms": [], "restore_ms": [], "fork_ms": []}
-
-    def taken(into, what, function):
-        start = time.perf_counter()
-        made = function()
-        into[what].append((time.perf_counter() - start) * 1000)
-        return made
-
-    persistent = {"persistence": "persistent"} if capabilities["writable_root"] else {}
-    box = ours.create(**persistent)
-    ours.exec(box)
-    container = theirs.create(["sleep", "600"]) if theirs else None
-    for _ in range(KEPT):
-        snapshot = taken(raw, "snapshot_ms", lambda: ours.snapshot(box, kind))
-        ours.remove(taken(raw, "restore_ms", lambda: ours.restore(snapshot)))
-        ours.drop(snapshot)
-        if capabilities["fork"]:
-            ours.remove(taken(raw, "fork_ms", lambda: ours.fork(box, kind)))
-        if theirs:
-            image = taken(their, "snapshot_ms", lambda: theirs.snapshot(container))
-            theirs.remove(taken(their, "restore_ms", lambda: theirs.restore(image)))
-            theirs.drop(image)
-            made = []
-            child = taken(their, "fork_ms", lambda: theirs.restore(made.append(theirs.snapshot(container)) or made[0]))
-            theirs.remove(child)
-            theirs.drop(made[0])
-    ours.remove(box)
-    if theirs:
-        theirs.remove(container)
-    return kind, raw, their if theirs else {}
-
-
-def kept_row(driver, kind, raw, their):
-    cells = []
-    for what in ("snapshot_ms", "restore_ms", "fork_ms"):
-        cells += [milliseconds(summary(raw[what])["p50"]) if raw[what] else "–", beside(raw[what], their.get(what)) if raw[what] else "–"]
-    return f"| `{driver}` | {kind} | " + " | ".join(cells) + " |"
+    def close(self):
+        pass
 
 
 class Runsc:
-    """gVisor's own program; it has no server to ask."""
+    """gVisor's own program with containers from a bundle; it has no server to ask."""
 
     NAMES = ("runsc", "exe", "atoll-oci")
 
-    def __init__(self, context):
-        self.peer = next(peer for peer in peers.PEERS if peer.name == "runsc do")
-        self.peer.prepare(context.directory)
+    def __init__(self, directory):
+        self.place, self.made = Path(tempfile.mkdtemp(prefix="runsc-", dir=directory)), 0
+        # `now`: what a container is called since it was brought back.
+        self.living, self.over, self.now = set(), [], {}
+        peers.make_root(self.place / "root")
+        self.bundles = {words[0]: self.bundle(words) for words in (ARGV, WAITING)}
 
-    def by_hand(self):
-        return peers.measure(self.peer, ARGV, 1, 30)[0] / 1000
+    def bundle(self, argv):
+        place = self.place / Path(argv[0]).name
+        place.mkdir()
+        peers.call(["runsc", "spec"], cwd=place)
+        path = place / "config.json"
+        config = json.loads(path.read_text())
+        config["process"].update(terminal=False, args=peers.resolved(argv), user={"uid": 1000, "gid": 1000}, capabilities={})
+        config["root"] = {"path": str(self.place / "root"), "readonly": True}
+        config["mounts"] += [{"destination": bound, "type": "bind", "source": bound, "options": ["rbind", "ro"]} for bound in peers.BOUND]
+        config["mounts"].append({"destination": "/tmp", "type": "tmpfs", "source": "tmpfs"})
+        path.write_text(json.dumps(config))
+        return f"--bundle={place}"
+
+    def can(self, kind):
+        return kind == "memory"
+
+    def type(self, *words):
+        # Files of our own: what is left running holds them, and a pipe would be waited for.
+        with tempfile.TemporaryFile() as said:
+            done = subprocess.run([peers.find("runsc"), f"--root={self.place}/state", "--network=none", "--ignore-cgroups", *words],
+                                  timeout=60, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said)
+            if done.returncode != 0:
+                said.seek(0)
+                raise SystemExit(f"bench: runsc {words[0]}: {said.read()[-500:]!r}")
+
+    def next_name(self):
+        self.made += 1
+        return f"bench-{self.made}"
+
+    def cold(self):
+        self.type("run", self.bundles[ARGV[0]], self.next_name())
 
     def settle(self):
         """What was used is gone, and what is made ahead is there."""
@@ -323,79 +311,236 @@ class Runsc:
             return Path(f"/proc/{pid}/comm").read_text().strip()
         return ""
 
+    def create(self):
+        name = self.next_name()
+        self.living.add(name)
+        self.type("run", "--detach", self.bundles[WAITING[0]], name)
+        return name
+
+    def exec(self, name):
+        self.type("exec", name, *ARGV)
+
+    def change(self, name, what):
+        self.type(what, name)
+
+    def snapshot(self, name, _):
+        """It ends with that, so it is brought back: `--leave-running` would stay to wait for it. What it was is removed later,
+        because that takes two seconds."""
+        kept = tempfile.mkdtemp(prefix="kept-", dir=self.place)
+        self.type("checkpoint", f"--image-path={kept}", self.now.get(name, name))
+        self.over.append(self.now.get(name, name))
+        self.now[name] = self.next_name()
+        self.bring_back(self.now[name], kept)
+        return kept
+
+    def bring_back(self, name, kept):
+        self.living.add(name)
+        self.type("restore", "--detach", self.bundles[WAITING[0]], f"--image-path={kept}", name)
+
+    def restore(self, kept, _):
+        name = self.next_name()
+        self.bring_back(name, kept)
+        self.exec(name)
+        return name
+
+    def fork(self, name, kind):
+        kept = self.snapshot(name, kind)
+        child = self.restore(kept, kind)
+        self.forked = kept
+        return child
+
+    def drop(self, kept, _):
+        shutil.rmtree(kept)
+        while self.over:
+            self.end(self.over.pop())
+
+    def remove(self, name):
+        self.end(self.now.pop(name, name))
+
+    def end(self, name):
+        self.type("delete", "--force", name)
+        self.living.discard(name)
+
     def close(self):
-        self.peer.close()
+        for name in list(self.living):
+            self.end(name)
 
 
-def measure_beside_runsc(context, daemon):
-    """Fresh ones and gVisor's own, by turns; and fresh ones of a daemon that makes none ahead."""
-    ours, runsc = Ours(daemon, "gvisor"), Runsc(context)
-    cold, alone, theirs = [], [], []
-    try:
-        with context.another("--parked", "0") as other:
-            unprepared = Ours(other, "gvisor")
-            for client in (ours, unprepared):
-                client.cold()
-            for _ in range(COLD):
-                for samples, take in ((cold, lambda: timed(ours.cold)), (theirs, runsc.by_hand), (alone, lambda: timed(unprepared.cold))):
-                    runsc.settle()
-                    samples.append(take())
-            unprepared.client.close()
-    finally:
-        runsc.close()
-        ours.client.close()
-    return cold, alone, theirs
+def memory_by_pid():
+    """KiB of every process, proportional, so that what is shared is counted once."""
+    found = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/{name}/smaps_rollup").read_text().splitlines():
+                if line.startswith("Pss:"):
+                    found[int(name)] = int(line.split()[1])
+    return found
 
 
-def beside(ours, theirs, aim=None):
-    """Their median, how ours stands to it, and whether that is what we aim at."""
-    if not theirs:
-        return "–"
-    ratio = summary(ours)["p50"] / summary(theirs)["p50"]
-    verdict = "" if aim is None else f", aim ≤ {aim}×: " + ("met" if ratio <= aim else "**missed**")
-    return f"{milliseconds(summary(theirs)['p50'])} (**{ratio:.2f}×**{verdict})"
+def idle_kib(face):
+    """What goes with a crowd of idle sandboxes when they are removed, the engine's helpers included: some of their processes
+    may have been there before they were asked for."""
+    boxes = [face.create() for _ in range(CROWD)]
+    before = memory_by_pid()
+    for box in boxes:
+        face.remove(box)
+    gone, unchanged = set(), 0
+    while unchanged < SETTLED_LOOKS:  # an engine's helper ends a moment after its container
+        time.sleep(0.1)
+        now = {pid for pid in before if not os.path.exists(f"/proc/{pid}")}
+        gone, unchanged = now, unchanged + 1 if now == gone else 0
+    return sum(before[pid] for pid in gone) / CROWD
 
 
-def row(driver, raw, their):
-    their = their or {}
-    # What has no API is compared with the engine's program.
-    cli_aim = None if their.get("cold_ms") else COLD_AIM
-    pause = ["–", "–"] if not raw["pause_ms"] else [milliseconds(summary(raw[f"{what}_ms"])["p50"]) for what in ("pause", "resume")]
-    return f"| `{driver}` | {milliseconds(summary(raw['cold_ms'])['p50'])} | {beside(raw['cold_ms'], their.get('cold_ms'), COLD_AIM)} | " \
-           f"{beside(raw['cold_ms'], their.get('cli_ms'), cli_aim)} | {milliseconds(summary(raw['warm_ms'])['p50'])} | " \
-           f"{beside(raw['warm_ms'], their.get('warm_ms'), WARM_AIM)} | {pause[0]} | {pause[1]} | {raw['idle_kib'] / 1024:.1f} MiB |"
+class Samples:
+    """What was measured of a driver: of each thing, the series of each side."""
+
+    def __init__(self):
+        self.taken = {}
+
+    def take(self, what, side, function, *arguments):
+        ms, given = timed(function, *arguments)
+        self.taken.setdefault(what, {}).setdefault(side, []).append(ms)
+        return given
 
 
-def none_ahead_row(driver, raw, their):
-    """What whoever finds none made ahead waits for."""
-    cold = raw["none_ahead_ms"]
-    return f"| `{driver}`, none made ahead | {milliseconds(summary(cold)['p50'])} | – | {beside(cold, their['cli_ms'], COLD_AIM)} | – | – | – | – | – |"
+def measure_driver(faces):
+    """`faces`: "ours", and "api" and "program" where there are such."""
+    samples = Samples()
+    for face in faces.values():
+        face.settle()
+        face.cold()
+    for _ in range(COLD):
+        for side, face in faces.items():
+            for other in faces.values():
+                other.settle()
+            samples.take(FRESH, side, face.cold)
+    for face in faces.values():
+        face.settle()
+    boxes = {side: face.create() for side, face in faces.items()}
+    often = {"ours": WARM, "api": THEIR_WARM, "program": BY_HAND}
+    for i in range(WARM):
+        for side, face in faces.items():
+            if i % (WARM // often[side]) == 0:
+                samples.take(COMMAND, side, face.exec, boxes[side])
+    can = faces["ours"].capabilities()
+    if can["pause"] != "none":
+        for _ in range(COLD):
+            for side, face in faces.items():
+                for what in ("pause", "resume"):
+                    samples.take(what, side, face.change, boxes[side], what)
+    for side, face in faces.items():
+        face.remove(boxes[side])
+    for kind in ["disk"] * can["snapshot"] + ["memory"] * can["checkpoint"]:
+        measure_kept(samples, {side: face for side, face in faces.items() if side == "ours" or face.can(kind)}, can, kind)
+    for side, face in faces.items():
+        if not isinstance(face, Typed):  # whose containers are those of the API
+            samples.taken.setdefault(IDLE, {})[side] = [idle_kib(face)]
+    return samples.taken
+
+
+def measure_kept(samples, faces, can, kind):
+    """Snapshots of one kind, sandboxes from them and forks."""
+    ours = faces["ours"]
+    boxes = {side: face.create() for side, face in faces.items() if face is not ours}
+    boxes["ours"] = ours.create(**({"persistence": "persistent"} if can["writable_root"] else {}))
+    for side, face in faces.items():
+        face.exec(boxes[side])
+    for _ in range(KEPT):
+        for side, face in faces.items():
+            kept = samples.take(f"snapshot of {kind}", side, face.snapshot, boxes[side], kind)
+            face.remove(samples.take(f"sandbox from it ({kind}) → output", side, face.restore, kept, kind))
+            face.drop(kept, kind)
+            if can["fork"]:
+                face.remove(samples.take(f"fork with {kind} → output", side, face.fork, boxes[side], kind))
+                if face is not ours:
+                    face.drop(face.forked, kind)
+    for side, face in faces.items():
+        face.remove(boxes[side])
+
+
+def measure_none_ahead(context, driver, taken, theirs):
+    """Fresh ones of a daemon that makes none ahead, beside the engine's program."""
+    samples = Samples()
+    with context.another("--parked", "0") as daemon, contextlib.closing(Ours(daemon, driver)) as ours:
+        ours.cold()
+        for _ in range(COLD):
+            for side, face in (("ours", ours), ("program", theirs)):
+                theirs.settle()
+                samples.take(NONE_AHEAD, side, face.cold)
+    return {FRESH: taken.pop(FRESH), **samples.taken, **taken}
+
+
+def shown(what, value):
+    if what == IDLE:
+        return f"{value / 1024:.1f} MiB"
+    return f"{value:,.0f} ms" if value >= 100 else f"{value:,.1f} ms" if value >= 10 else f"{value:,.2f} ms"
+
+
+def rows(driver, taken):
+    lines = []
+    for what, sides in taken.items():
+        ours, ratios, cells = summary(sides["ours"])["p50"], {}, []
+        for side in ("api", "program"):
+            if side not in sides:
+                cells += ["–", "–"]
+                continue
+            theirs = summary(sides[side])["p50"]
+            ratios[side] = ours / theirs
+            cells += [shown(what, theirs), f"**{ratios[side]:.2f}×**"]
+        aim, verdict = "", ""
+        if what in AIMS and ratios:
+            ratio = ratios.get("api", ratios.get("program"))
+            # What is aimed at for a command is beside a socket, not beside a program's start.
+            if what != COMMAND or "api" in ratios:
+                aim, verdict = f"≤ {AIMS[what]}×", "met" if ratio <= AIMS[what] else "**missed**"
+        lines.append(f"| `{driver}` | {what} | {shown(what, ours)} | {' | '.join(cells)} | {aim} | {verdict} |")
+    return lines
+
+
+def image_tree(directory):
+    """The image of the engines, as a tree."""
+    tree = Path(directory) / "tree"
+    with tarfile.open(fileobj=io.BytesIO(engines.image_tar())) as image:
+        image.extractall(tree)
+    return tree
+
+
+def faces_of(context, daemon, driver, engine):
+    wish = {"rootfs": str(image_tree(context.directory))} if driver == "chroot" else {}
+    faces = {"ours": Ours(daemon, driver, **wish)}
+    if engine:
+        faces["api"] = Theirs(engine)
+        faces["program"] = Typed(faces["api"])
+    elif driver == "gvisor":
+        faces["program"] = Runsc(context.directory)
+    return faces
 
 
 def measure(context):
-    """What is kept, and a line for each driver, in two tables."""
-    kept, lines, kept_lines = {}, [], []
+    """What is kept, and the lines of the table."""
+    kept, lines = {}, []
     with contextlib.ExitStack() as stack:
-        started = {name: engines.Engine(name).start() for name in ENGINES}
-        for engine in started.values():
-            stack.callback(engine.stop)
-            os.environ.update(engine.environment)
-        with context.another() as daemon:
-            listed = json.loads(daemon.call("GET", "/v1/drivers"))["drivers"]
-            for driver in DRIVERS:
-                if not any(one["name"] == driver and one["available"] for one in listed):
-                    print(f"    {driver} is not available here", flush=True)
-                    continue
-                raw, their, snapshots = measure_driver(daemon, driver, started.get(driver))
+        started = {}
+        for name in ENGINES:
+            started[name] = engines.Engine(name, has_criu=name == "podman" and not engines.lacking("criu")).start()
+            stack.callback(started[name].stop)
+            os.environ.update(started[name].environment)
+        daemon = stack.enter_context(context.another())
+        listed = json.loads(daemon.call("GET", "/v1/drivers"))["drivers"]
+        for driver in DRIVERS:
+            told = next((one for one in listed if one["name"] == driver), None)
+            if not told or not told["available"]:
+                print(f"    {driver} is not available here: {told['reason'] if told and 'reason' in told else 'it is not known'}", flush=True)
+                continue
+            with contextlib.ExitStack() as open_faces:
+                faces = faces_of(context, daemon, driver, started.get(driver))
+                for face in faces.values():
+                    open_faces.callback(face.close)
+                taken = measure_driver(faces)
                 if driver == "gvisor":
-                    raw["cold_ms"], raw["none_ahead_ms"], their_cli = measure_beside_runsc(context, daemon)
-                    their = {"cli_ms": their_cli}
-                kept[driver] = {"ours": raw, "theirs": their, "snapshots": snapshots}
-                lines.append(row(driver, raw, their))
-                if driver == "gvisor":
-                    lines.append(none_ahead_row(driver, raw, their))
-                print("\n".join(lines[-2:] if driver == "gvisor" else lines[-1:]), flush=True)
-                for one in snapshots:
-                    kept_lines.append(kept_row(driver, *one))
-                    print(kept_lines[-1], flush=True)
-    return kept, [*HEAD, *lines, *(["", *KEPT_HEAD, *kept_lines] if kept_lines else [])]
+                    taken = measure_none_ahead(context, driver, taken, faces["program"])
+            kept[driver] = taken
+            lines += (more := rows(driver, taken))
+            print("\n".join(more), flush=True)
+    return kept, [*HEAD, *lines]
