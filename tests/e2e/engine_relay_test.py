@@ -64,6 +64,10 @@ class Cases:
     def inspect(self, box):
         return json.loads(self.engine.ask("GET", f"/v1.41/containers/atoll-{box}/json")[1])
 
+    def processes_inside(self):
+        """As the engine sees them, for who wants to know why something hangs."""
+        return [self.engine.ask("GET", f"/v1.41/containers/{one['Id']}/top")[1] for one in self.engine.containers()]
+
     def no_containers(self):
         wait_until(lambda: not self.engine.containers(), "no container is left")
 
@@ -89,7 +93,10 @@ class Cases:
             terminal.type("sh -c 'echo as\"\"leep; exec sleep 1000'\n")
             terminal.expect("asleep")
             terminal.type("\x03")
-            terminal.expect("$")
+            try:
+                terminal.expect("$", 60)
+            except AssertionError as trouble:
+                raise AssertionError(f"{trouble}; in the sandbox are {self.processes_inside()}") from None
             terminal.type("exit 5\n")
             self.assertEqual(terminal.wait(), 5)
         self.no_containers()
