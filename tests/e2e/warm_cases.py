@@ -343,8 +343,92 @@ PYTHON = [
     code("garbage collector",
          "import gc\n"
          "print(gc.isenabled(), gc.get_threshold(), gc.garbage, gc.get_freeze_count())"),
+    code("objects that the collector knows",
+         "import gc, os, sys\n"
+         "known = {id(one) for one in gc.get_objects()}\n"
+         "print(id(os.__dict__) in known, id(sys.modules) in known, len(known) > 1000,\n"
+         "      any(one is os.__dict__ for one in gc.get_referrers(os.path)))"),
+    code("the module that it is",
+         "import __main__, gc, inspect, sys\n"
+         "class C: pass\n"
+         "def f(): pass\n"
+         "print(__main__.__dict__ is globals(), sys.modules['__main__'] is __main__, type(__builtins__), list(globals()), repr(__main__))\n"
+         "print(C.__module__, f.__globals__ is globals(), inspect.getmodule(f) is __main__, __annotations__, __main__.__class__)\n"
+         "x: int = 1\n"
+         "print(__annotations__, any(one is __main__ for one in gc.get_objects()))"),
+    code("pickles of what is in the main module",
+         "import pickle\n"
+         "class C: value = 5\n"
+         "print(pickle.loads(pickle.dumps(C())).value, pickle.loads(pickle.dumps(C)) is C)"),
+    code("processes that come from it",
+         "import multiprocessing, os\n"
+         "def work(n): return n * n\n"
+         "if __name__ == '__main__':\n"
+         "    with multiprocessing.get_context('fork').Pool(2) as pool: print(pool.map(work, range(4)))\n"
+         "    pid = os.fork()\n"
+         "    if pid == 0: import gc; print(gc.get_freeze_count(), gc.collect() >= 0, flush=True); os._exit(3)\n"
+         "    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))"),
+    code("what is told at the end",
+         "import atexit, sys, weakref\n"
+         "class C:\n"
+         "    def __init__(self, name): self.name = name\n"
+         "    def __del__(self): print('gone', self.name, sys is not None, len(globals()) > 5, '__main__' in (sys.modules or {}))\n"
+         "def f(): return one\n"
+         "one, f.two, sys.three, print_ = C('one'), C('two'), C('three'), print\n"
+         "C.four = C('four')\n"
+         "__builtins__.five = C('five')\n"
+         "atexit.register(lambda: print('at exit', f().name, list(globals())[:4]))\n"
+         "import json, os\n"
+         "json.six = C('six')\n"
+         "os.getcwd = lambda kept=C('seven'): kept"),
+    code("objects that are set aside stay so",
+         "import gc\n"
+         "gc.collect(); gc.freeze(); before = gc.get_freeze_count() > 1000\n"
+         "gc.get_objects(); gc.get_referrers(gc)\n"
+         "print(before, gc.get_freeze_count() > 1000)"),
+    code("the collector by another way",
+         "import importlib, os\n"
+         "gc = importlib.import_module('gc')\n"
+         "print(any(one is os.__dict__ for one in gc.get_objects()), any(one is os.__dict__ for one in gc.get_referrers(os.path)))"),
+    code("the collector within a function and a module",
+         "def f():\n"
+         "    from beside import count\n"
+         "    return count\n"
+         "print(f())",
+         files={"beside.py": "import gc\ncount = gc.get_freeze_count()\n"}),
+    code("hooks of its own see what happens",
+         "import sys\n"
+         "seen = []\n"
+         "sys.addaudithook(lambda event, values: seen.append(event) if event in ('import', 'gc.get_objects') else None)\n"
+         "import gc, colorsys\n"
+         "gc.get_objects()\n"
+         "print(seen.count('gc.get_objects'), 'import' in seen)"),
+    code("cycles with destructors at the end",
+         "import os, weakref\n"
+         "class C:\n"
+         "    def __del__(self): print('gone', self.name, __name__)\n"
+         "for name in 'one', 'two':\n"
+         "    c = C()\n"
+         "    c.self, c.name = c, name\n"
+         "def f(c=c): return f\n"
+         "os.kept = c\n"
+         "weakref.finalize(f, print, 'finalized')"),
 
     script("prints", "print(1)\n"),
+    *[script(f"destructors after {what}",
+             "import sys\n"
+             "class C:\n"
+             "    def __del__(self): print('gone', __name__, sys, '__file__' in globals())\n"
+             "c = C()\n"
+             "def f(): return c\n"
+             f"{how}\n") for what, how in (("sys.exit", "sys.exit(3)"), ("an error", "1 / 0"), ("a deleted file", "del __file__"),
+                                         ("an error with a collector", "import gc; gc.collect(); 1 / 0"))],
+    script("destructors and the module at the end",
+           "import sys, __main__\n"
+           "class C:\n"
+           "    def __del__(self): print('gone', __name__, '__file__' in globals())\n"
+           "c = C()\n"
+           "print(__main__.__dict__ is globals(), __file__ == sys.argv[0], list(globals()), __cached__)\n"),
     script("no newline at the end", "print(1)"),
     script("empty", ""),
     script("arguments", "import sys; print(sys.argv)", "a", "-x", ""),
