@@ -12,6 +12,7 @@
 #include "cli/output_pipe.h"
 #include "cli/profile_source.h"
 #include "cli/report.h"
+#include "cli/shown_answer.h"
 #include "cli/subverb.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -83,13 +84,7 @@ Result<int> list(Context& context) {
 
 Result<int> show(Context& context) {
   TRY(const std::string text, fetch(context, context.args.words()[1]));
-  if (context.json()) {
-    TRY_OK(print(text + "\n"));
-    return 0;
-  }
-  TRY(const auto answer, parse_answer(text));
-  TRY_OK(print(to_pretty(answer) + "\n"));
-  return 0;
+  return show_answer(context, text);
 }
 
 std::string shown(const json::Value& value) {

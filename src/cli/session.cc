@@ -12,6 +12,7 @@
 #include "cli/output_pipe.h"
 #include "cli/profile_source.h"
 #include "cli/sandbox_flags.h"
+#include "cli/shown_answer.h"
 #include "cli/subverb.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -46,16 +47,6 @@ BOOST_DESCRIBE_STRUCT(Renewal, (), (ttl_s))
 
 std::string path_to(const std::string& session) {
   return "/v1/sessions/" + net::percent_encode(session);
-}
-
-Result<int> show_answer(Context& context, const std::string& text) {
-  if (context.json()) {
-    TRY_OK(print(text + "\n"));
-    return 0;
-  }
-  TRY(const auto answer, parse_answer(text));
-  TRY_OK(print(to_pretty(answer) + "\n"));
-  return 0;
 }
 
 Result<int> open(Context& context) {

@@ -15,6 +15,7 @@
 #include "cli/output_pipe.h"
 #include "cli/report.h"
 #include "cli/sandbox_flags.h"
+#include "cli/shown_answer.h"
 #include "cli/status_line.h"
 #include "cli/subverb.h"
 #include "cli/table.h"
@@ -107,13 +108,7 @@ Result<int> list(Context& context) {
 Result<int> show(Context& context) {
   TRY(const auto client, open_client(context));
   TRY(const std::string text, client->get(path_to(context.args.words()[1])));
-  if (context.json()) {
-    TRY_OK(print(text + "\n"));
-    return 0;
-  }
-  TRY(const auto answer, parse_answer(text));
-  TRY_OK(print(to_pretty(answer) + "\n"));
-  return 0;
+  return show_answer(context, text);
 }
 
 Result<int> remove(Context& context) {

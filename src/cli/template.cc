@@ -13,6 +13,7 @@
 #include "cli/output_pipe.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "cli/shown_answer.h"
 #include "cli/subverb.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -146,13 +147,7 @@ Result<int> show(Context& context) {
   TRY(const auto reference, reference_from(context.args.words()[1]));
   TRY(const auto client, open_client(context));
   TRY(const std::string text, client->get(path_to(reference)));
-  if (context.json()) {
-    TRY_OK(print(text + "\n"));
-    return 0;
-  }
-  TRY(const auto answer, parse_answer(text));
-  TRY_OK(print(to_pretty(answer) + "\n"));
-  return 0;
+  return show_answer(context, text);
 }
 
 Result<int> remove(Context& context) {
