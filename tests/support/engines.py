@@ -2,8 +2,10 @@
 
     engines.py docker|podman PROGRAM ARGS…     runs a program with the engine and fails if the engine leaves anything
     engines.py docker-tls PROGRAM ARGS…        the same with an engine that is reached over TCP and TLS, like one elsewhere
+    engines.py docker-runsc PROGRAM ARGS…      the same with an engine whose own runtime is gVisor's; so with podman-runsc
 
-The program finds the engine by DOCKER_HOST or CONTAINER_HOST and its image by ATOLL_DOCKER_IMAGE or ATOLL_PODMAN_IMAGE.
+The program finds the engine by DOCKER_HOST or CONTAINER_HOST and its image by ATOLL_DOCKER_IMAGE or ATOLL_PODMAN_IMAGE. What lies
+below ATOLL_ENGINE_MOUNT_ROOTS it may have shown to sandboxes, unless the engine is elsewhere.
 """
 
 import contextlib
@@ -148,6 +150,7 @@ class Engine:
         self.own_runtime, self.more = own_runtime, more  # of the engine; what adds to its image
         self.root = tempfile.mkdtemp(prefix=f"atoll-{name}-")
         self.socket = f"{self.root}/engine.sock"
+        self.shown = f"{self.root}/shown"  # what lies below may be shown to sandboxes by a program that main() runs
         self.log_path = f"{self.root}/engine.log"
         self.image = IMAGE if name == "docker" else PODMAN_IMAGE
         self.process = None
@@ -193,12 +196,15 @@ class Engine:
     def runsc_words(self):
         if not self.runsc:
             return []
+        own = ["--default-runtime", self.own_runtime] if self.own_runtime else []
+        return ["--add-runtime", f"runsc={self.runsc_program()}", *own]
+
+    def runsc_program(self):
         # In a network namespace without a network gVisor's own stack does not start.
         program = pathlib.Path(f"{self.root}/runsc")
         program.write_text('#!/bin/sh\nexec /usr/bin/runsc --network=none "$@"\n')
         program.chmod(0o755)
-        own = ["--default-runtime", self.own_runtime] if self.own_runtime else []
-        return ["--add-runtime", f"runsc={program}", *own]
+        return program
 
     def tls_words(self):
         if not self.is_remote:
@@ -214,7 +220,10 @@ class Engine:
         # Nobody here may raise a limit, and podman asks for more than it has unless it is told.
         pathlib.Path(f"{self.root}/containers.conf").write_text(
             '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]\n'
-            '[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\nruntime = "runc"\n')
+            f'[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\nruntime = "{self.own_runtime or "runc"}"\n'
+            # Podman's monitor of a command that was started over the API stays for five minutes otherwise.
+            'exit_command_delay = 1\n'
+            + (f'[engine.runtimes]\nrunsc = ["{self.runsc_program()}"]\n' if self.runsc else ""))
         if self.disk_mb and f"{self.root}/data" not in self.mounts():
             os.mkdir(f"{self.root}/data")
             subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.disk_mb}m", "atoll-small-disk", f"{self.root}/data"], check=True)
@@ -404,17 +413,27 @@ def lacking(name):
 
 
 def main():
-    name, is_remote = sys.argv[1].removesuffix("-tls"), sys.argv[1].endswith("-tls")
-    has_criu = name == "podman"
-    if missing := lacking(name) or (lacking("tls") if is_remote else "") or (lacking("criu") if has_criu else ""):
+    name, _, kind = sys.argv[1].partition("-")
+    needed = {"": (), "tls": ("tls",), "runsc": ("runsc",)}[kind]
+    if missing := ", ".join(filter(None, map(lacking, (name, *needed)))):
         # The program finds none, not even somebody's own, and says so in its own way.
         print(f"there is no {name} here, for lack of {missing}", file=sys.stderr)
         variable = "DOCKER_HOST" if name == "docker" else "CONTAINER_HOST"
         return subprocess.run(sys.argv[2:], env={**os.environ, variable: "unix:///nonexistent/engine.sock"}).returncode
-    engine = Engine(name, is_remote=is_remote, has_criu=has_criu).start()
+    environment = dict(os.environ)
+    takes_criu = name == "podman" and not kind
+    if takes_criu and (missing := lacking("criu")):
+        print(f"{name} keeps no memory here, for lack of {missing}", file=sys.stderr)
+        environment["ATOLL_TEST_LACKS_CRIU"] = f"this host lacks: {missing}"
+        takes_criu = False
+    engine = Engine(name, is_remote=kind == "tls", has_criu=takes_criu, runsc=kind == "runsc",
+                    own_runtime="runsc" if kind == "runsc" else None).start()
+    if kind != "tls":
+        os.mkdir(engine.shown)
+        environment["ATOLL_ENGINE_MOUNT_ROOTS"] = engine.shown
     code = 1
     try:
-        code = subprocess.run([*engine.inside, *sys.argv[2:]], env=dict(os.environ, **engine.environment)).returncode
+        code = subprocess.run([*engine.inside, *sys.argv[2:]], env={**environment, **engine.environment}).returncode
     finally:
         left = engine.stop()
         for line in left:
