@@ -92,7 +92,7 @@ test_full() {
   local label program
   test_default
   build_step release package
-  for label in api_full faults_full package_full vm_full; do
+  for label in api_full conformance_full faults_full package_full security_full vm_full; do
     suite asan "$label" 1
   done
   if build_step tsan tests_unit; then

@@ -30,6 +30,10 @@ IMAGE = "atoll-test:latest"
 # As podman calls what was imported without a registry's name.
 PODMAN_IMAGE = "localhost/atoll-test:latest"
 BRIDGE_ADDRESS = "192.0.2.1"  # of a network namespace of the engine's own
+# Podman's default network, with nothing of the host's: no rules, and what is given out is noted in the engine's directory.
+PODMAN_NETWORK = {"cniVersion": "0.4.0", "name": "podman", "plugins": [{
+    "type": "bridge", "bridge": "atoll-bridge", "isGateway": True, "ipMasq": False, "ipam": {
+        "type": "host-local", "routes": [{"dst": "0.0.0.0/0"}], "ranges": [[{"subnet": "192.0.2.0/24", "gateway": BRIDGE_ADDRESS}]]}}]}
 TLS_PORT = 2376  # in a network namespace of the engine's own
 PROGRAMS = """sh bash cat chmod cp cut date dd env false find grep head id kill ln ls mkdir mkfifo mv nproc od printf ps pwd readlink rm
     sed seq setsid sha256sum sleep sort stat stty tail test timeout touch tr true truncate tty uname wc yes""".split()
@@ -223,6 +227,7 @@ class Engine:
             f'[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\nruntime = "{self.own_runtime or "runc"}"\n'
             # Podman's monitor of a command that was started over the API stays for five minutes otherwise.
             'exit_command_delay = 1\n'
+            + self.network_lines()
             + (f'[engine.runtimes]\nrunsc = ["{self.runsc_program()}"]\n' if self.runsc else ""))
         if self.disk_mb and f"{self.root}/data" not in self.mounts():
             os.mkdir(f"{self.root}/data")
@@ -252,7 +257,21 @@ class Engine:
     def with_loopback(self, command):
         """A new network namespace has one, which is down. CRIU tries there what sockets can do."""
         needed = self.is_remote or self.has_criu
-        return ["sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command] if needed else command
+        words = "ip link set lo up && " if needed else ""
+        if self.name == "podman" and self.has_bridge:
+            # It would be made with the first container; somebody listens on its address before.
+            words += f"ip link add atoll-bridge type bridge && ip addr add {BRIDGE_ADDRESS}/24 dev atoll-bridge && ip link set atoll-bridge up && "
+        return ["sh", "-c", f'{words}exec "$@"', "sh", *command] if words else command
+
+    def network_lines(self):
+        """Of podman's containers.conf."""
+        if not self.has_bridge:
+            return ""
+        own = {**PODMAN_NETWORK["plugins"][0]["ipam"], "dataDir": f"{self.root}/addresses"}
+        os.makedirs(f"{self.root}/networks", exist_ok=True)
+        network = {**PODMAN_NETWORK, "plugins": [{**PODMAN_NETWORK["plugins"][0], "ipam": own}]}
+        pathlib.Path(f"{self.root}/networks/podman.conflist").write_text(json.dumps(network))
+        return f'[network]\nnetwork_backend = "cni"\nnetwork_config_dir = "{self.root}/networks"\n'
 
     def log(self):
         return pathlib.Path(self.log_path).read_text(errors="replace")
@@ -403,11 +422,13 @@ class Engine:
 
 def lacking(name):
     """What this host lacks for such an engine; "" = nothing."""
-    programs = {"criu": (), "docker": ("dockerd", "containerd", "runc"), "podman": ("podman", "conmon", "runc"), "btrfs": ("mkfs.btrfs",),
+    programs = {"criu": (), "docker": ("dockerd", "containerd", "runc"), "podman": ("podman", "conmon", "runc"), "btrfs": ("mkfs.btrfs",), "bridge": (),
                 "runsc": ("runsc",), "tls": ("openssl", "nsenter", "ip"),
                 "registry": ("docker-registry", "htpasswd", "nsenter", "ip", "busybox")}[name]
     if name == "criu":
         return "" if criu.found() else "CRIU 4 (tests/support/criu.py fetches it)"
+    if name == "bridge":
+        return "" if os.path.exists("/usr/lib/cni/bridge") else "/usr/lib/cni/bridge, of containernetworking-plugins"
     missing = [program for program in (*programs, "unshare") if not shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin")]
     return ", ".join(missing + ([] if os.geteuid() == 0 else ["root"]))
 
