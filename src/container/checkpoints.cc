@@ -246,8 +246,8 @@ Result<> Checkpoints::check_restored(const ContainerSpec& made, const ContainerS
 
 Task<> Checkpoints::try_out(std::string runtime) {
   if (!shares_the_kernel(runtime)) {
-    obstacle_ = Error(Code::unsupported, "it takes runc as the service's runtime, which is " +
-                                             to_printable(runtime));
+    obstacle_ = Error(Code::unsupported,
+                      "it takes runc as the service's runtime, which is " + to_printable(runtime));
     try_again_ = {};
     co_return *obstacle_;
   }

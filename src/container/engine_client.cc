@@ -98,8 +98,8 @@ Task<ContainerState> EngineClient::inspect(std::string name) {
 
 Task<std::string> EngineClient::runtime_of(std::string name) {
   std::string path = container_path(name, "/json");
-  CO_TRY(const auto told, co_await line_.ask(net::Method::get, std::move(path), {}, Pace::quick,
-                                             Api::libpod));
+  CO_TRY(const auto told,
+         co_await line_.ask(net::Method::get, std::move(path), {}, Pace::quick, Api::libpod));
   co_return text_at(&told, "OCIRuntime");
 }
 
@@ -122,9 +122,8 @@ Task<EngineFacts> EngineClient::facts() {
     runtime.name = name;
     json::write_value(runtime.definition, one.value());
   }
-  const bool is_listed =
-      std::ranges::find(facts.runtimes, facts.default_runtime, &EngineFacts::Runtime::name) !=
-      facts.runtimes.end();
+  const bool is_listed = std::ranges::find(facts.runtimes, facts.default_runtime,
+                                           &EngineFacts::Runtime::name) != facts.runtimes.end();
   if (!is_listed && !facts.default_runtime.empty() &&
       !facts.default_runtime.starts_with("io.containerd."))
     facts.runtimes.push_back({facts.default_runtime, ""});

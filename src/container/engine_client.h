@@ -45,10 +45,10 @@ struct EngineFacts {
     std::string definition;  // another one under the same name has another
   };
   std::vector<Runtime> runtimes;  // those that containers can have
-  std::string default_runtime;  // among them
-  std::string kernel;           // the release of its host's
-  std::string architecture;  // as its kernel calls it: "x86_64"
-  std::string storage;       // "overlay2", "btrfs"
+  std::string default_runtime;    // among them
+  std::string kernel;             // the release of its host's
+  std::string architecture;       // as its kernel calls it: "x86_64"
+  std::string storage;            // "overlay2", "btrfs"
 };
 
 class EngineClient final {

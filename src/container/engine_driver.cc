@@ -458,8 +458,8 @@ class EngineDriver final : public Driver {
 
   bool is_remote() const { return !fleet_->client.line().address().is_local(); }
 
-  // Once. Podman takes a fifth of a second to tell it, which a single run does not wait for: it asks
-  // the container, see start().
+  // Once. Podman takes a fifth of a second to tell it, which a single run does not wait for: it
+  // asks the container, see start().
   Task<> learn_own_runtime() {
     const bool is_quick = dialect_.name == kDocker.name;
     if (own_runtime_ || (options_.ends_with_us && !is_quick)) co_return Result<>();

@@ -218,8 +218,8 @@ Task<net::Response> EngineLine::send_versioned(net::Method method, std::string p
   co_return co_await send(method, std::move(target), std::move(body), pace);
 }
 
-Task<json::Value> EngineLine::ask(net::Method method, std::string path, std::string body,
-                                  Pace pace, Api api) {
+Task<json::Value> EngineLine::ask(net::Method method, std::string path, std::string body, Pace pace,
+                                  Api api) {
   CO_TRY(const auto answer,
          co_await send_versioned(method, std::move(path), std::move(body), pace, api));
   // 304: it is so already.

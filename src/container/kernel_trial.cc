@@ -70,8 +70,7 @@ Result<KernelView> view_of_host(const EngineFacts& facts) {
     return Error(Code::unsupported, "the engine is in another kernel, " +
                                         to_printable(facts.kernel) + ", which tells nothing here");
   }
-  TRY(const auto boot,
-      os::read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", kLongestView));
+  TRY(const auto boot, os::read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", kLongestView));
   return KernelView{std::string(name.release) + " " + name.version, boot.substr(0, boot.find('\n')),
                     false};
 }

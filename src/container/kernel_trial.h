@@ -3,9 +3,10 @@
 //
 // A container with the runtime tells which kernel it is in (agent/kernel_view.h), and so does one
 // with the engine's own. Where a container has the service's runtime and no other (podman), this
-// process tells of the kernel outside, which must be the engine's. gVisor's kernel is a sentry; another boot of another kernel is a virtual
-// machine; whatever else there is shares the host's. A verdict holds as long as the engine defines
-// the runtime as it did, and every sandbox looks once more: see BoxFacts::outer_kernel.
+// process tells of the kernel outside, which must be the engine's. gVisor's kernel is a sentry;
+// another boot of another kernel is a virtual machine; whatever else there is shares the host's. A
+// verdict holds as long as the engine defines the runtime as it did, and every sandbox looks once
+// more: see BoxFacts::outer_kernel.
 #pragma once
 
 #include <chrono>

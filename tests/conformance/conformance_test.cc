@@ -178,9 +178,7 @@ void register_cases(Stage& stage, const std::vector<Group>& groups,
     }
     // Last, when the row is known.
     add(driver + "/shows_its_required_row",
-        [&stage, driver, variant] {
-          return new RequiredRow(stage.findings(), driver, variant);
-        });
+        [&stage, driver, variant] { return new RequiredRow(stage.findings(), driver, variant); });
   }
   add("readme_shows_the_table", [] { return new ReadmeTable; });
 }

@@ -18,7 +18,7 @@ namespace atl::conformance {
 enum class Cell : uint8_t {
   not_run,
   shown,
-  not_promised,  // the driver does not declare it, and says so where it is asked for it
+  not_promised,    // the driver does not declare it, and says so where it is asked for it
   not_applicable,  // the same, and there is nothing to show: gaps.txt says why
   failed,
   skipped,  // this host lacks what the check needs
@@ -50,7 +50,8 @@ struct Row {
   std::map<std::string, Gap> gaps;
 };
 // A variant is the same driver in other circumstances ("relay"), which shows less, for the reasons
-// in gaps-<variant>.txt. Code::invalid_argument unless every behaviour is in exactly one of the two.
+// in gaps-<variant>.txt. Code::invalid_argument unless every behaviour is in exactly one of the
+// two.
 Result<Row> read_row(std::string_view driver, std::string_view variant = "");
 std::string path_of_required(std::string_view driver);
 std::string path_of_gaps(std::string_view driver, std::string_view variant = "");

@@ -1,4 +1,5 @@
-// A directory, under /tmp unless told otherwise, that goes away with all its contents when its owner does.
+// A directory, under /tmp unless told otherwise, that goes away with all its contents when its
+// owner does.
 #pragma once
 
 #include <string>
