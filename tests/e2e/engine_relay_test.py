@@ -121,6 +121,18 @@ class Cases:
         self.assertEqual(daemon.call("GET", f"/v1/sandboxes/{box}/files?path=out").body, content)
         self.remove(daemon, box)
 
+    def test_a_stop_ends_commands_and_spares_the_way_to_the_agent(self):
+        daemon = self.daemon()
+        box = daemon.create(**self.wish)
+        process = daemon.start_process(box, "sh", "-c", "echo kept > file; sleep 1000")["process"]
+        wait_until(lambda: daemon.call("GET", f"/v1/sandboxes/{box}/files?path=file").body == b"kept\n", "the command has begun")
+        self.assertEqual(daemon.call("POST", f"/v1/sandboxes/{box}/stop").status // 100, 2)
+        self.assertEqual(daemon.call("POST", f"/v1/sandboxes/{box}/start").status // 100, 2)
+        rows = {one["process"]: one for one in daemon.call("GET", f"/v1/sandboxes/{box}/processes").json["processes"]}
+        self.assertEqual((rows[process]["running"], rows[process]["exit"]["reason"]), (False, "killed"), rows)
+        self.assertEqual(daemon.exec(box, "cat", "file")["stdout"], "kept\n")
+        self.remove(daemon, box)
+
     def test_a_killed_daemon_takes_its_sandboxes_up_again(self):
         daemon = self.daemon()
         box = daemon.create(env={"COLOUR": "green"}, **self.wish)
