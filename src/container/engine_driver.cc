@@ -132,6 +132,7 @@ class EngineDriver final : public Driver {
     const bool knew = own_runtime_.has_value();
     // One that nobody could try may have a kernel of its own, which no socket of ours reaches into.
     const bool can_call = !is_remote() && verdict.outer_kernel.empty() && !verdict.is_untried;
+    if (!can_call) CO_TRY_OK(refuse_unseen(made.shares));
     CO_TRY(auto way,
            make_way(*fleet_, spec.id, can_call ? Calling::direct : Calling::relayed, made, words));
     Result<std::unique_ptr<Sandbox>> sandbox = std::unique_ptr<Sandbox>();
