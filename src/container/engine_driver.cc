@@ -353,7 +353,7 @@ class EngineDriver final : public Driver {
       if (verdict.isolation == Isolation::sentry) {
         can.not_protected.push_back(
             "with runtime " + to_printable(runtime.name) +
-            " a command can end the agent, and the sandbox with it, and the "
+            " a command can look at the agent and end it, and the sandbox too, and the "
             "number of processes has no limit");
       }
       if (!verdict.why.empty()) {
