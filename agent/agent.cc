@@ -121,6 +121,7 @@ Result<std::unique_ptr<Agent>> Agent::create(Entry entry, std::string socket) {
 
   std::unique_ptr<Agent> agent(new Agent(std::move(poller), std::move(jail), std::move(told.token),
                                          std::move(signals), entry, std::move(socket)));
+  if (entry == Entry::answerer) agent->processes_.spare_relays();
   TRY_OK(agent->listen());
   return agent;
 }

@@ -555,14 +555,16 @@ int ProcessTable::end_all() {
   if (!has_children()) return 0;
   groups_.release_brakes();
   const Micros give_up = now() + kEndingPatience;
+  const Micros sparing = spares_relays_ ? now() + kEndingPatience / 2 : Micros(0);
+  const bool is_first = jail_.is_box() && getpid() == 1;
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
   for (;;) {
     // The first process of a pid namespace reaches everybody in it at once, itself excepted.
-    if (jail_.is_box() && getpid() == 1) {
+    if (is_first && now() >= sparing) {
       ::kill(-1, SIGKILL);
-    } else if (!jail_.is_box() || groups_.available()) {
+    } else if (is_first || !jail_.is_box() || groups_.available()) {
       kill_descendants(4);
     }
     reap();

@@ -84,6 +84,9 @@ class ProcessTable final {
   // Kills everything below the agent and waits for it; gives the number of processes that would not
   // die in time.
   int end_all();
+  // Whoever speaks to the agent does so through a process beside it (relay.h): it is not below the
+  // agent, and goes with the others only if these do not end without that.
+  void spare_relays() { spares_relays_ = true; }
 
  private:
   // A command that another one asked for.
@@ -149,6 +152,7 @@ class ProcessTable final {
   Fd tool_program_;  // once there was a tool
   std::string scratch_;
   Micros born_ = system_clock().boot();
+  bool spares_relays_ = false;
 };
 
 }  // namespace atl::agent

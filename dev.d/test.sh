@@ -8,8 +8,9 @@ usage: ./dev test [quick|full|soak [MINUTES]]
   (none)   the release products; all tests, built with asan and ubsan, against them; ten thousand
            simulated lives of the engine; a smoke of the products in a QEMU guest with another kernel;
            clang-tidy, beside them
-  full     also the long runs, all that is to be shown in guests, the unit tests under tsan, a minute
-           of each fuzzer
+  full     also the long runs, all that is to be shown in guests, conformance of docker elsewhere and
+           behind gVisor's kernel, the attacks on podman, the unit tests under tsan, a minute of each
+           fuzzer
   soak     the release products under mixed load for MINUTES (10 if none are given): no descriptor,
            process, mount, cgroup, file, row or memory may grow; samples are in build/soak
 
@@ -92,7 +93,7 @@ test_full() {
   local label program
   test_default
   build_step release package
-  for label in api_full faults_full package_full vm_full; do
+  for label in api_full conformance_full faults_full package_full security_full vm_full; do
     suite asan "$label" 1
   done
   if build_step tsan tests_unit; then

@@ -244,7 +244,13 @@ Result<> Checkpoints::check_restored(const ContainerSpec& made, const ContainerS
   return state.has_read_only_root ? make_root_read_only(state.pid) : Result<>();
 }
 
-Task<> Checkpoints::try_out() {
+Task<> Checkpoints::try_out(std::string runtime) {
+  if (!shares_the_kernel(runtime)) {
+    obstacle_ = Error(Code::unsupported,
+                      "it takes runc as the service's runtime, which is " + to_printable(runtime));
+    try_again_ = {};
+    co_return *obstacle_;
+  }
   if (!obstacle_) co_return Result<>();
   if (std::chrono::steady_clock::now() < try_again_) co_return *obstacle_;
   if (geteuid() != 0) {

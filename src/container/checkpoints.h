@@ -31,8 +31,8 @@ class Checkpoints final {
   explicit Checkpoints(std::shared_ptr<Fleet> fleet) : fleet_(std::move(fleet)) {}
 
   // The directory for sandboxes must be there. Once, until it has worked; after a failure again
-  // when a while has passed. The error is why nothing can be kept.
-  Task<> try_out();
+  // when a while has passed. The error is why nothing can be kept. `runtime` is the service's.
+  Task<> try_out(std::string runtime);
   const std::optional<Error>& obstacle() const { return obstacle_; }
   // The ids that containers of trials have: nobody's sandboxes.
   const std::set<std::string>& under_way() const { return under_way_; }

@@ -1,5 +1,6 @@
 #include "container/engine_client.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/event.h"
@@ -95,10 +96,20 @@ Task<ContainerState> EngineClient::inspect(std::string name) {
   co_return found;
 }
 
+Task<std::string> EngineClient::runtime_of(std::string name) {
+  std::string path = container_path(name, "/json");
+  CO_TRY(const auto told,
+         co_await line_.ask(net::Method::get, std::move(path), {}, Pace::quick, Api::libpod));
+  co_return text_at(&told, "OCIRuntime");
+}
+
 Task<EngineFacts> EngineClient::facts() {
   CO_TRY(const auto told, co_await line_.ask(net::Method::get, "/info", {}, Pace::quick));
   EngineFacts facts;
   facts.default_runtime = text_at(&told, "DefaultRuntime");
+  // Podman's may be the path of a program, which bears its last name.
+  facts.default_runtime.erase(0, facts.default_runtime.rfind('/') + 1);
+  facts.kernel = text_at(&told, "KernelVersion");
   facts.architecture = text_at(&told, "Architecture");
   facts.storage = text_at(&told, "Driver");
   const json::Value* table = find(&told, "Runtimes");
@@ -111,6 +122,11 @@ Task<EngineFacts> EngineClient::facts() {
     runtime.name = name;
     json::write_value(runtime.definition, one.value());
   }
+  const bool is_listed = std::ranges::find(facts.runtimes, facts.default_runtime,
+                                           &EngineFacts::Runtime::name) != facts.runtimes.end();
+  if (!is_listed && !facts.default_runtime.empty() &&
+      !facts.default_runtime.starts_with("io.containerd."))
+    facts.runtimes.push_back({facts.default_runtime, ""});
   co_return facts;
 }
 

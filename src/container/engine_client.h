@@ -45,9 +45,10 @@ struct EngineFacts {
     std::string definition;  // another one under the same name has another
   };
   std::vector<Runtime> runtimes;  // those that containers can have
-  std::string default_runtime;
-  std::string architecture;  // as its kernel calls it: "x86_64"
-  std::string storage;       // "overlay2", "btrfs"
+  std::string default_runtime;    // among them
+  std::string kernel;             // the release of its host's
+  std::string architecture;       // as its kernel calls it: "x86_64"
+  std::string storage;            // "overlay2", "btrfs"
 };
 
 class EngineClient final {
@@ -66,6 +67,8 @@ class EngineClient final {
   Task<> start(std::string name);
   // Code::not_found when there is none.
   Task<ContainerState> inspect(std::string name);
+  // As libpod calls it, which podman alone speaks.
+  Task<std::string> runtime_of(std::string name);
   Task<EngineFacts> facts();
   // Starts a program in a running container: its stdin and stdout.
   Task<std::unique_ptr<FrameStream>> start_inside(std::string name, std::vector<std::string> argv);

@@ -78,8 +78,7 @@ class EngineDriver final : public Driver {
 
   std::string_view name() const override { return dialect_.name; }
   Isolation strongest(std::string_view runtime) const override {
-    if (runtime.empty()) return Isolation::container;
-    return dialect_.picks_runtime ? Isolation::vm : Isolation::container;
+    return runtime.empty() ? Isolation::container : Isolation::vm;
   }
   bool is_somebody_elses() const override { return true; }
 
@@ -130,8 +129,10 @@ class EngineDriver final : public Driver {
     if (!dialect_.picks_runtime) made.runtime.clear();
     CO_TRY_OK(make_places());
     CO_TRY_OK(co_await remove_left_over());
+    const bool knew = own_runtime_.has_value();
     // One that nobody could try may have a kernel of its own, which no socket of ours reaches into.
     const bool can_call = !is_remote() && verdict.outer_kernel.empty() && !verdict.is_untried;
+    if (!can_call) CO_TRY_OK(refuse_unseen(made.shares));
     CO_TRY(auto way,
            make_way(*fleet_, spec.id, can_call ? Calling::direct : Calling::relayed, made, words));
     Result<std::unique_ptr<Sandbox>> sandbox = std::unique_ptr<Sandbox>();
@@ -154,6 +155,11 @@ class EngineDriver final : public Driver {
     Result<> removed = AgentDoor::remove(options_.directory, spec.id);
     if (sandbox.error().code() != Code::already_exists)
       removed = co_await remove_container(fleet_, spec.id);
+    // The container has told of a second kernel, which takes the other way.
+    if (!knew && is_own_unknown() && spec.runtime.empty() && removed)
+      co_return co_await create(std::move(spec));
+    // A service that was started anew may have another by now.
+    if (!dialect_.picks_runtime) own_runtime_.reset();
     auto error = std::move(sandbox).error();
     if (!removed) {
       spawn(fleet_->executor, remove_later(fleet_, spec.id));
@@ -326,14 +332,6 @@ class EngineDriver final : public Driver {
     CO_TRY_OK(check_setup());
     CO_TRY_OK(co_await fleet_->client.line().greet());
     const bool tries = runtimes == Runtimes::tried;
-    std::string not_kept;  // why memory is not
-    bool keeps_memory = false;
-    if (dialect_.keeps_memory && images_ && tries) {
-      CO_TRY_OK(make_places());
-      const auto tried = co_await checkpoints_->try_out();
-      keeps_memory = static_cast<bool>(tried);
-      if (!tried) not_kept = std::string(kMemoryNotKept) + checkpoints_->obstacle()->message();
-    }
     if (!tries && !is_remote()) co_return capabilities();
     CO_TRY(const auto facts, co_await fleet_->client.facts());
     if (is_remote()) CO_TRY_OK(check_agent_runs(facts.architecture, "the engine's machine"));
@@ -341,19 +339,21 @@ class EngineDriver final : public Driver {
     if (!limits_roots_) limits_roots_ = has_quotas(facts.storage);
     Capabilities can = capabilities();
     if (!tries) co_return can;
-    can.checkpoint = keeps_memory;
-    if (!not_kept.empty()) can.not_protected.push_back(not_kept);
-    if (!dialect_.picks_runtime) {
-      can.runtimes.push_back({facts.default_runtime, Isolation::container});
-      co_return can;
+    if (dialect_.keeps_memory && images_) {
+      CO_TRY_OK(make_places());
+      const auto kept = co_await checkpoints_->try_out(facts.default_runtime);
+      can.checkpoint = static_cast<bool>(kept);
+      const std::string why = kept ? "" : checkpoints_->obstacle()->message();
+      if (!kept) can.not_protected.push_back(std::string(kMemoryNotKept) + why);
     }
     for (const auto& runtime : facts.runtimes) {
+      if (!dialect_.picks_runtime && runtime.name != facts.default_runtime) continue;
       CO_TRY(const auto verdict, co_await trials_->judge(runtime, find_plain_runtime(facts)));
       can.runtimes.push_back({runtime.name, verdict.isolation});
       if (verdict.isolation == Isolation::sentry) {
         can.not_protected.push_back(
             "with runtime " + to_printable(runtime.name) +
-            " a command can end the agent, and the sandbox with it, and the "
+            " a command can look at the agent and end it, and the sandbox too, and the "
             "number of processes has no limit");
       }
       if (!verdict.why.empty()) {
@@ -362,10 +362,6 @@ class EngineDriver final : public Driver {
       }
     }
     co_return can;
-  }
-
-  bool is_trial(const std::string& id) const {
-    return trials_->under_way().contains(id) || checkpoints_->under_way().contains(id);
   }
 
   static std::string label(std::string_view name, std::string_view value) {
@@ -419,6 +415,10 @@ class EngineDriver final : public Driver {
     return {label(kLabelInstance, fleet_->instance), label(kLabelDriver, dialect_.name)};
   }
 
+  bool is_trial(const std::string& id) const {
+    return trials_->under_way().contains(id) || checkpoints_->under_way().contains(id);
+  }
+
   // The sandboxes of which there is a directory.
   std::vector<std::string> kept_here() const {
     std::vector<std::string> ids;
@@ -459,15 +459,18 @@ class EngineDriver final : public Driver {
 
   bool is_remote() const { return !fleet_->client.line().address().is_local(); }
 
-  // Once. Podman takes a fifth of a second to tell it, which a single run does not wait for.
+  // Once. Podman takes a fifth of a second to tell it, which a single run does not wait for: it
+  // asks the container, see start().
   Task<> learn_own_runtime() {
     const bool is_quick = dialect_.name == kDocker.name;
-    if (own_runtime_ || !dialect_.picks_runtime || (options_.ends_with_us && !is_quick))
-      co_return Result<>();
+    if (own_runtime_ || (options_.ends_with_us && !is_quick)) co_return Result<>();
     CO_TRY(auto facts, co_await fleet_->client.facts());
     own_runtime_ = std::move(facts.default_runtime);
     co_return Result<>();
   }
+
+  // It may put another kernel between.
+  bool is_own_unknown() const { return own_runtime_ && !shares_the_kernel(*own_runtime_); }
 
   // "" = the engine's own.
   Task<KernelVerdict> judge_runtime(std::string name) {
@@ -586,8 +589,7 @@ class EngineDriver final : public Driver {
     if (!limits_roots_.value_or(false)) {
       can.not_protected.emplace_back(
           "the disk of a persistent sandbox is not limited: the engine's storage has not shown "
-          "that "
-          "it has quotas");
+          "that it has quotas");
     }
     if (!dialect_.owns_tmpfs) {
       can.not_protected.emplace_back(
@@ -653,6 +655,10 @@ class EngineDriver final : public Driver {
       co_return Error(Code::unavailable, std::string(dialect_.name) + " has another runtime now: " +
                                              to_printable(state->runtime))
           .with_hint("try again: it is looked at anew");
+    }
+    if (!own_runtime_ && !dialect_.picks_runtime) {
+      CO_TRY(own_runtime_, co_await fleet_->client.runtime_of(container));
+      if (is_own_unknown()) co_return Error(Code::conflict, "the service's runtime is another");
     }
     CO_TRY_OK(check_shares(made.shares, state->pid));
     fleet_->live.insert_or_assign(id, spec.expires_at);

@@ -206,22 +206,22 @@ Task<> EngineLine::check_still_speaks_ours(std::string newest) {
 }
 
 Task<net::Response> EngineLine::send_versioned(net::Method method, std::string path,
-                                               std::string body, Pace pace) {
+                                               std::string body, Pace pace, Api api) {
   const bool was_greeted = !version_.empty();
   if (!was_greeted) CO_TRY_OK(co_await greet());
-  std::string target = version_ + path;
+  std::string target = (api == Api::libpod ? std::string(kLibpod) : version_) + path;
   CO_TRY(auto answer, co_await send(method, std::move(target), body, pace));
-  if (!was_greeted || !is_about_version(answer)) co_return answer;
+  if (!was_greeted || api == Api::libpod || !is_about_version(answer)) co_return answer;
   // It is another by now, and has done nothing of what was asked.
   CO_TRY_OK(co_await greet());
   target = version_ + path;
   co_return co_await send(method, std::move(target), std::move(body), pace);
 }
 
-Task<json::Value> EngineLine::ask(net::Method method, std::string path, std::string body,
-                                  Pace pace) {
+Task<json::Value> EngineLine::ask(net::Method method, std::string path, std::string body, Pace pace,
+                                  Api api) {
   CO_TRY(const auto answer,
-         co_await send_versioned(method, std::move(path), std::move(body), pace));
+         co_await send_versioned(method, std::move(path), std::move(body), pace, api));
   // 304: it is so already.
   if (answer.status >= 400) co_return told_error(answer);
   if (answer.body.empty()) co_return json::Value();

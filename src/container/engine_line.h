@@ -58,7 +58,8 @@ class EngineLine final {
   // old, or so new that it does not speak ours any more.
   Task<> greet();
   // The body as JSON, or the error that an answer tells.
-  Task<json::Value> ask(net::Method method, std::string path, std::string body, Pace pace);
+  Task<json::Value> ask(net::Method method, std::string path, std::string body, Pace pace,
+                        Api api = Api::engine);
   // POST. Code::deadline_exceeded as it is; what the engine tells as an error is Code::internal, or
   // Code::out_of_space.
   Task<> follow(Followed followed);
@@ -72,7 +73,7 @@ class EngineLine final {
  private:
   Task<net::Response> send(net::Method method, std::string path, std::string body, Pace pace);
   Task<net::Response> send_versioned(net::Method method, std::string path, std::string body,
-                                     Pace pace);
+                                     Pace pace, Api api);
   Task<> follow_to_end(Followed followed);
   Task<> check_still_speaks_ours(std::string newest);
   Millis patience(Pace pace) const;

@@ -123,6 +123,14 @@ Result<std::vector<HostShare>> make_shares(const SandboxSpec& spec, const ShareR
   return shares;
 }
 
+Result<> refuse_unseen(const std::vector<HostShare>& shares) {
+  if (shares.empty()) return {};
+  return Error(Code::unsupported,
+               "what a container behind a second kernel is shown cannot be looked at, so " +
+                   to_printable(shares.front().source) + " is not shown to it")
+      .with_hint("copy it in (atoll cp), or take driver gvisor, which shows directories to read");
+}
+
 Result<> check_shares(const std::vector<HostShare>& shares, pid_t first_process) {
   const std::string path = "/proc/" + std::to_string(first_process) + "/root";
   if (shares.empty()) return {};

@@ -38,6 +38,10 @@ Result<std::vector<std::string>> parse_share_roots(const std::string& text);
 // others have: what is put there would be put into the host's directory.
 Result<std::vector<HostShare>> make_shares(const SandboxSpec& spec, const ShareRules& rules);
 
+// Code::unsupported if there are any: of a container whose kernel is another nobody can look at
+// what it was shown.
+Result<> refuse_unseen(const std::vector<HostShare>& shares);
+
 // Whether the container of this process shows what was meant. Code::conflict when it does not.
 Result<> check_shares(const std::vector<HostShare>& shares, pid_t first_process);
 

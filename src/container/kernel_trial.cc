@@ -1,5 +1,8 @@
 #include "container/kernel_trial.h"
 
+#include <fcntl.h>
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -8,6 +11,7 @@
 #include "base/tar.h"
 #include "base/text.h"
 #include "container/container_spec.h"
+#include "os/file.h"
 
 namespace atl::container {
 namespace {
@@ -57,6 +61,18 @@ std::string find_plain_runtime(const EngineFacts& facts) {
   for (const auto& runtime : facts.runtimes)
     if (shares_the_kernel(runtime.name)) return runtime.name;
   return "";
+}
+
+Result<KernelView> view_of_host(const EngineFacts& facts) {
+  utsname name{};
+  uname(&name);
+  if (facts.kernel != name.release) {
+    return Error(Code::unsupported, "the engine is in another kernel, " +
+                                        to_printable(facts.kernel) + ", which tells nothing here");
+  }
+  TRY(const auto boot, os::read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", kLongestView));
+  return KernelView{std::string(name.release) + " " + name.version, boot.substr(0, boot.find('\n')),
+                    false};
 }
 
 KernelVerdict judge_kernel(const KernelView& own, const KernelView& seen) {
@@ -120,8 +136,15 @@ Task<KernelVerdict> KernelTrials::judge_named(std::string name) {
 }
 
 Task<KernelVerdict> KernelTrials::try_runtime(std::string runtime, std::string plain) {
-  if (plain.empty()) co_return Error(Code::unsupported, "there is no other to compare it with");
-  CO_TRY(const auto own, co_await look(std::move(plain)));
+  KernelView own;
+  if (!fleet_->dialect.picks_runtime) {
+    CO_TRY(const auto facts, co_await fleet_->client.facts());
+    CO_TRY(own, view_of_host(facts));
+  } else if (plain.empty()) {
+    co_return Error(Code::unsupported, "there is no other to compare it with");
+  } else {
+    CO_TRY(own, co_await look(std::move(plain)));
+  }
   CO_TRY(const auto seen, co_await look(std::move(runtime)));
   co_return judge_kernel(own, seen);
 }
@@ -142,6 +165,7 @@ Task<std::string> KernelTrials::ask_container(std::string id, std::string runtim
   asked.id = id;
   asked.runtime = std::move(runtime);
   CO_TRY(auto spec, make_container_spec(asked));
+  if (!fleet_->dialect.picks_runtime) spec.runtime.clear();
   make_room_for_sentry(spec);
   spec.instance = fleet_->instance;
   spec.agent = fleet_->agent_on_engine();

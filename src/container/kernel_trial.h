@@ -2,9 +2,11 @@
 // and the host's. Its name proves nothing.
 //
 // A container with the runtime tells which kernel it is in (agent/kernel_view.h), and so does one
-// with the engine's own. gVisor's kernel is a sentry; another boot of another kernel is a virtual
-// machine; whatever else there is shares the host's. A verdict holds as long as the engine defines
-// the runtime as it did, and every sandbox looks once more: see BoxFacts::outer_kernel.
+// with the engine's own. Where a container has the service's runtime and no other (podman), this
+// process tells of the kernel outside, which must be the engine's. gVisor's kernel is a sentry;
+// another boot of another kernel is a virtual machine; whatever else there is shares the host's. A
+// verdict holds as long as the engine defines the runtime as it did, and every sandbox looks once
+// more: see BoxFacts::outer_kernel.
 #pragma once
 
 #include <chrono>
@@ -41,14 +43,16 @@ Task<std::string> get_trial_image(std::shared_ptr<Fleet> fleet);
 bool shares_the_kernel(std::string_view runtime);
 // The engine's own if it is such a one, otherwise another of its; "" = it has none.
 std::string find_plain_runtime(const EngineFacts& facts);
+// The kernel of this process, if it is the one that the engine says it has.
+Result<KernelView> view_of_host(const EngineFacts& facts);
 KernelVerdict judge_kernel(const KernelView& own, const KernelView& seen);
 
 class KernelTrials final : public std::enable_shared_from_this<KernelTrials> {
  public:
   explicit KernelTrials(std::shared_ptr<Fleet> fleet) : fleet_(std::move(fleet)) {}
 
-  // Tries it if need be, beside `plain`, one that shares the host's kernel ("" = there is none);
-  // one at a time. Those that are known to share it are not tried.
+  // Tries it if need be, beside `plain`, one that shares the host's kernel ("" = there is none, or
+  // it cannot be picked); one at a time. Those that are known to share it are not tried.
   Task<KernelVerdict> judge(EngineFacts::Runtime runtime, std::string plain);
   // The same of one that is asked for. Code::not_found for what the engine does not have,
   // Code::unsupported for what it would not take.

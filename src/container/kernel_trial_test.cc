@@ -1,6 +1,7 @@
 #include "container/kernel_trial.h"
 
 #include <gtest/gtest.h>
+#include <sys/utsname.h>
 
 namespace atl::container {
 namespace {
@@ -41,6 +42,26 @@ TEST(KernelTrial, BelievesASecondKernel) {
   EXPECT_EQ(sentry.outer_kernel, kHost.name);
   EXPECT_EQ(sentry.why, "");
   EXPECT_EQ(judge_kernel(kHost, {"6.6.1 #2", "another-boot", false}).isolation, Isolation::vm);
+}
+
+// An engine that is behind another kernel says nothing about this one, however near its socket is.
+TEST(KernelTrial, ComparesWithThisHostOnlyWhatIsOnIt) {
+  utsname name{};
+  ASSERT_EQ(uname(&name), 0);
+  EngineFacts facts;
+  facts.kernel = name.release;
+  const auto here = view_of_host(facts);
+  ASSERT_TRUE(here.has_value()) << here.error().message();
+  EXPECT_EQ(here->name, std::string(name.release) + " " + name.version);
+  EXPECT_NE(here->boot, "");
+  EXPECT_EQ(judge_kernel(*here, *here).isolation, Isolation::container);
+
+  for (const std::string& other : {std::string(), std::string("6.8.0-machine")}) {
+    facts.kernel = other;
+    const auto elsewhere = view_of_host(facts);
+    ASSERT_FALSE(elsewhere.has_value());
+    EXPECT_EQ(elsewhere.error().code(), Code::unsupported);
+  }
 }
 
 TEST(KernelTrial, ReadsWhatTheAgentSaysAndNothingElse) {

@@ -1,6 +1,7 @@
 // Directories of the host in a sandbox: as its workspace, or beside it.
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -20,9 +21,24 @@ bool offers_ro(const Subject& subject) { return subject.can.host_dir_ro; }
 bool offers_rw(const Subject& subject) { return subject.can.host_dir_rw; }
 bool offers_cow(const Subject& subject) { return subject.can.host_dir_cow; }
 
+constexpr uid_t kUserOfEngines = 1000;  // of a sandbox that an engine makes, on the host, too
+
+// Below it lies what an engine may show; tests/support/engines.py names one. "" = there is none.
+std::string root_of_engine() {
+  const char* const root = getenv("ATOLL_ENGINE_MOUNT_ROOTS");
+  return root == nullptr ? "" : root;
+}
+
 // A directory of the host with one file.
 struct Shared {
-  Shared() { std::ofstream(directory / "file") << "of the host"; }
+  Shared() {
+    std::ofstream(directory / "file") << "of the host";
+    if (root_of_engine().empty()) return;
+    for (const auto& path : {directory.path(), directory / "file"}) {
+      if (chown(path.c_str(), kUserOfEngines, kUserOfEngines) != 0)
+        ADD_FAILURE() << "giving away " << path;
+    }
+  }
 
   HostDirectory as(HostAccess access) const {
     auto fd = must(os::open_at(AT_FDCWD, directory.path(), O_RDONLY | O_DIRECTORY));
@@ -45,7 +61,7 @@ struct Shared {
     return os::read_file(AT_FDCWD, directory / name, 4096).value_or("(none)");
   }
 
-  test::TempDirectory directory;
+  test::TempDirectory directory{root_of_engine().empty() ? "/tmp" : root_of_engine()};
 };
 
 template <HostAccess kAccess>

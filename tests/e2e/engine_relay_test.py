@@ -22,11 +22,12 @@ ECHO = "import socket; s = socket.create_server(('127.0.0.1', 3000))\nwhile True
 class Cases:
     """What holds for all; `flags` and `wish` ask for such a sandbox."""
 
+    driver = "docker"
     engine_is = {}
 
     @classmethod
     def setUpClass(cls):
-        cls.engine = Engine("docker", more=add_python, **cls.engine_is).start()
+        cls.engine = Engine(cls.driver, more=add_python, **cls.engine_is).start()
 
     @classmethod
     def tearDownClass(cls):
@@ -37,18 +38,18 @@ class Cases:
         finally:
             kept = [f"volume {one['Name']}" for one in volumes()]
             left = cls.engine.stop() + kept
-        assert not left, f"docker has left: {left}"
+        assert not left, f"{cls.driver} has left: {left}"
 
     def setUp(self):
         self.place = tempfile.mkdtemp(prefix="atoll-e2e-")
         self.addCleanup(shutil.rmtree, self.place)
 
     def environment(self, **more):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("ATOLL_", "DOCKER_"))}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("ATOLL_", "DOCKER_", "CONTAINER_"))}
         return {**kept, **LIBEXEC, "ATOLL_STATE": "/nonexistent/atoll", "XDG_RUNTIME_DIR": self.place, **self.engine.environment, **more}
 
     def run_in(self, *command, flags=(), stdin="", **more):
-        return subprocess.run([*self.engine.inside, ATOLL, "run", "--driver", "docker", *self.flags, *flags, "--", *command], input=stdin,
+        return subprocess.run([*self.engine.inside, ATOLL, "run", "--driver", self.driver, *self.flags, *flags, "--", *command], input=stdin,
                               capture_output=True, text=True, timeout=120, env=self.environment(**more))
 
     def daemon(self):
@@ -83,7 +84,7 @@ class Cases:
         self.no_containers()
 
     def test_a_terminal(self):
-        command = [*self.engine.inside, ATOLL, "run", "-it", "--driver", "docker", *self.flags, "--", "sh"]
+        command = [*self.engine.inside, ATOLL, "run", "-it", "--driver", self.driver, *self.flags, "--", "sh"]
         command[0] = shutil.which(command[0])
         with Terminal(command, env=self.environment()) as terminal:
             terminal.expect("$", 60)
@@ -125,6 +126,18 @@ class Cases:
         self.assertEqual(daemon.call("PUT", f"/v1/sandboxes/{box}/files?path=in", content).status // 100, 2)
         daemon.exec(box, "cp", "in", "out")
         self.assertEqual(daemon.call("GET", f"/v1/sandboxes/{box}/files?path=out").body, content)
+        self.remove(daemon, box)
+
+    def test_a_stop_ends_commands_and_spares_the_way_to_the_agent(self):
+        daemon = self.daemon()
+        box = daemon.create(**self.wish)
+        process = daemon.start_process(box, "sh", "-c", "echo kept > file; sleep 1000")["process"]
+        wait_until(lambda: daemon.call("GET", f"/v1/sandboxes/{box}/files?path=file").body == b"kept\n", "the command has begun")
+        self.assertEqual(daemon.call("POST", f"/v1/sandboxes/{box}/stop").status // 100, 2)
+        self.assertEqual(daemon.call("POST", f"/v1/sandboxes/{box}/start").status // 100, 2)
+        rows = {one["process"]: one for one in daemon.call("GET", f"/v1/sandboxes/{box}/processes").json["processes"]}
+        self.assertEqual((rows[process]["running"], rows[process]["exit"]["reason"]), (False, "killed"), rows)
+        self.assertEqual(daemon.exec(box, "cat", "file")["stdout"], "kept\n")
         self.remove(daemon, box)
 
     def test_a_killed_daemon_takes_its_sandboxes_up_again(self):
@@ -174,7 +187,7 @@ class Cases:
         self.remove(daemon, box)
 
     def test_a_killed_run_leaves_no_container(self):
-        process = subprocess.Popen([*self.engine.inside, ATOLL, "run", "--driver", "docker", *self.flags, "--", "sh", "-c", "echo up; sleep 1000"],
+        process = subprocess.Popen([*self.engine.inside, ATOLL, "run", "--driver", self.driver, *self.flags, "--", "sh", "-c", "echo up; sleep 1000"],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=self.environment())
         self.assertEqual(process.stdout.readline(), b"up\n")
         # One that showed what the runtime is may be on its way out.
@@ -188,7 +201,11 @@ class Cases:
         daemon = self.daemon()
         box = daemon.create(**self.wish)
         host = self.inspect(box)["HostConfig"]
-        self.assertEqual((host["NetworkMode"], host["ReadonlyRootfs"], host["Privileged"], host["CapDrop"]), ("none", True, False, ["ALL"]))
+        self.assertEqual((host["NetworkMode"], host["ReadonlyRootfs"], host["Privileged"]), ("none", True, False))
+        if self.driver == "docker":
+            self.assertEqual(host["CapDrop"], ["ALL"])
+        else:  # which tells each by its name
+            self.assertLessEqual({"CHOWN", "DAC_OVERRIDE", "MKNOD", "NET_RAW", "SETFCAP", "SETUID", "SYS_CHROOT"}, set(host["CapDrop"]))
         seen = daemon.exec(box, "sh", "-c", "id -u; for p in /x /opt/atoll/x /opt/atoll/agent; do echo x 2>/dev/null > $p && echo wrote $p; done;"
                            " rm -f /opt/atoll/agent 2>/dev/null; echo $PPID")["stdout"].split()
         self.assertEqual(seen, ["1000", "1"])
@@ -305,6 +322,70 @@ class OwnRunsc(Cases, unittest.TestCase):
         told = [one for one in daemon.call("GET", "/v1/drivers").json["drivers"] if one["name"] == "docker"][0]["capabilities"]
         levels = {one["name"]: one["isolation"] for one in told["runtimes"]}
         self.assertEqual(levels, {"runc": "container", "runsc": "sentry", "kata": "container"})
+
+
+class PodmanRunsc(Cases, unittest.TestCase):
+    """gVisor as the runtime of a podman service, which gives its containers no other: nothing to compare it with but this host."""
+
+    driver = "podman"
+    engine_is = {"runsc": True, "own_runtime": "runsc"}
+    flags = []
+    wish = {"driver": "podman"}
+
+    def capabilities(self, daemon):
+        return [one for one in daemon.call("GET", "/v1/drivers").json["drivers"] if one["name"] == "podman"][0]["capabilities"]
+
+    def test_the_level_is_what_was_seen(self):
+        daemon = self.daemon()
+        box = daemon.create(driver="podman", runtime="runsc", min_isolation="sentry")
+        self.assertEqual(daemon.call("GET", f"/v1/sandboxes/{box}").json["isolation"], "sentry")
+        self.assertIn("4.4.0", daemon.exec(box, "uname", "-r")["stdout"])
+        self.remove(daemon, box)
+        told = self.capabilities(daemon)
+        self.assertEqual({one["name"]: one["isolation"] for one in told["runtimes"]}, {"runsc": "sentry"})
+        self.assertIn("memory of processes is not kept: it takes runc as the service's runtime, which is runsc", told["not_protected"])
+        refused = daemon.call("POST", "/v1/sandboxes", {"driver": "podman", "runtime": "runsc", "min_isolation": "vm"})
+        self.assertIn("podman offers sentry, vm was asked", refused.json["detail"])
+
+    def test_a_run_that_has_named_no_runtime_is_behind_the_second_kernel(self):
+        done = self.run_in("uname", "-r")
+        self.assertEqual((done.stdout, done.returncode), ("4.4.0\n", 0), done.stderr)
+        self.no_containers()
+
+    def test_a_runtime_that_has_become_another_gets_no_sandbox_of_a_service(self):
+        daemon = self.daemon()
+        self.remove(daemon, daemon.create(**self.wish))
+        with self.program("runc"):
+            refused = daemon.call("POST", "/v1/sandboxes", self.wish)
+            self.assertEqual(refused.status, 503, refused)
+            self.assertIn("in the host's own kernel, not in a second one", refused.json["detail"])
+            self.no_containers()
+
+    def test_a_runtime_that_only_says_so_is_no_more_than_a_container(self):
+        with self.program("runc"):
+            daemon = self.daemon()
+            box = daemon.create(**self.wish)
+            self.assertEqual(daemon.exec(box, "uname", "-r")["stdout"].strip(), os.uname().release)
+            self.remove(daemon, box)
+            told = self.capabilities(daemon)
+            self.assertEqual({one["name"]: one["isolation"] for one in told["runtimes"]}, {"runsc": "container"})
+            self.assertIn("runtime runsc is no more than a container: its containers are in the kernel of the engine's host", told["not_protected"])
+            refused = daemon.call("POST", "/v1/sandboxes", {"driver": "podman", "runtime": "runsc", "min_isolation": "sentry"})
+            self.assertIn("podman offers container, sentry was asked", refused.json["detail"])
+
+    @contextlib.contextmanager
+    def program(self, other):
+        """What the service calls runsc is another meanwhile."""
+        path = f"{self.engine.root}/runsc"
+        with open(path) as file:
+            honest = file.read()
+        try:
+            with open(path, "w") as file:
+                file.write(f'#!/bin/sh\nexec {other} "$@"\n')
+            yield
+        finally:
+            with open(path, "w") as file:
+                file.write(honest)
 
 
 class Elsewhere(Cases, unittest.TestCase):

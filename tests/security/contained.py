@@ -15,6 +15,7 @@ import tarfile
 from engine import Engine, Verdict, verdict_of_output
 from engines import Engine as Server
 from host import VICTIM_ID
+from live import wait_until
 
 NETWORK = "the engine of the suite has a network of its own, and not the host's"
 LEAKS = "the engine leaves nothing open"
@@ -29,6 +30,13 @@ WITHOUT_CONTROL = {
     "key_of_victim": "the engine gives every container a session keyring of its own",
     "leaked_descriptors": LEAKS, "leaked_directory": LEAKS,
     "real_time": "the engine's control groups have no real-time budget",
+}
+# Podman's container that has everything is shown these as any other.
+READ_ONLY = "podman shows it read-only there, too"
+WITHOUT_CONTROL_ON_PODMAN = {
+    "core_pattern": READ_ONLY, "proc_attr_redirect": READ_ONLY, "proc_sys_write": READ_ONLY,
+    "timer_list": "podman hides it there, too",
+    "cgroup_files": "podman shows no control group of its own there",
 }
 
 # Stands for the agent: the engine's own program that starts a command is gone a moment later, or not.
@@ -104,6 +112,13 @@ class Contained(Engine):
     def run_against_limit(self, box, attack, told):
         group = memory_group(self.container(box)["State"]["Pid"])
         verdict = super().run_against_limit(box, attack, told)
+        # The limit has held, and all of the sandbox has ended with it.
+        if verdict.outcome == "broken" and "infra" in verdict.detail:
+            told = lambda: self.daemon.call("GET", f"/v1/sandboxes/{box}").json.get("failure")
+            with contextlib.suppress(AssertionError):
+                wait_until(told, "its end is known", 10)
+            if failure := told():
+                return Verdict("reached", f"the sandbox has ended: {failure}")
         # The agent cannot see why a command was killed; the kernel can.
         killed = group and "oom_kill 0" not in group.read_text()
         if verdict.outcome == "broken" and "exit code 137" in verdict.detail and killed:
@@ -112,8 +127,9 @@ class Contained(Engine):
 
     # The container without walls.
 
-    @staticmethod
-    def has_control(attack):
+    def has_control(self, attack):
+        if self.driver == "podman" and attack["name"] in WITHOUT_CONTROL_ON_PODMAN:
+            return False
         return attack["setting"] in ("plain", "twice", "beside") and attack["name"] not in WITHOUT_CONTROL \
             and not attack["name"].startswith("sudo_")
 

@@ -24,16 +24,21 @@ bool is_launcher(const CountedProcess& process) {
   return process.command.starts_with("atoll-launcher ");
 }
 
+// One that has a name with an engine elsewhere has made it already.
+Result<> make_place(const std::string& path) {
+  auto made = os::make_directory(AT_FDCWD, path, 0700);
+  if (!made && made.error().os_errno() != EEXIST) return made;
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DriverWorld>> DriverWorld::open(std::string_view name) {
   std::unique_ptr<DriverWorld> world(new DriverWorld(std::string(name)));
   TRY_OK(world->connect());
   // As the first snapshot, or the first sandbox, would leave them.
-  TRY_OK(os::make_directory(AT_FDCWD, world->root_ / "engines", 0700));
-  if (getenv(kTestEngine) != nullptr) {
-    TRY_OK(os::make_directory(AT_FDCWD, world->root_ / "engines/" + world->name_, 0700));
-  }
+  TRY_OK(make_place(world->root_ / "engines"));
+  if (getenv(kTestEngine) != nullptr) TRY_OK(make_place(world->root_ / "engines/" + world->name_));
   // After that: a trial of an engine needs them, too.
   TRY(world->can_, world->run(world->driver_->probe()));
   // By which an extension knows us.

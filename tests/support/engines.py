@@ -2,8 +2,10 @@
 
     engines.py docker|podman PROGRAM ARGS…     runs a program with the engine and fails if the engine leaves anything
     engines.py docker-tls PROGRAM ARGS…        the same with an engine that is reached over TCP and TLS, like one elsewhere
+    engines.py docker-runsc PROGRAM ARGS…      the same with an engine whose own runtime is gVisor's; so with podman-runsc
 
-The program finds the engine by DOCKER_HOST or CONTAINER_HOST and its image by ATOLL_DOCKER_IMAGE or ATOLL_PODMAN_IMAGE.
+The program finds the engine by DOCKER_HOST or CONTAINER_HOST and its image by ATOLL_DOCKER_IMAGE or ATOLL_PODMAN_IMAGE. What lies
+below ATOLL_ENGINE_MOUNT_ROOTS it may have shown to sandboxes, unless the engine is elsewhere.
 """
 
 import contextlib
@@ -28,6 +30,10 @@ IMAGE = "atoll-test:latest"
 # As podman calls what was imported without a registry's name.
 PODMAN_IMAGE = "localhost/atoll-test:latest"
 BRIDGE_ADDRESS = "192.0.2.1"  # of a network namespace of the engine's own
+# Podman's default network, with nothing of the host's: no rules, and what is given out is noted in the engine's directory.
+PODMAN_NETWORK = {"cniVersion": "0.4.0", "name": "podman", "plugins": [{
+    "type": "bridge", "bridge": "atoll-bridge", "isGateway": True, "ipMasq": False, "ipam": {
+        "type": "host-local", "routes": [{"dst": "0.0.0.0/0"}], "ranges": [[{"subnet": "192.0.2.0/24", "gateway": BRIDGE_ADDRESS}]]}}]}
 TLS_PORT = 2376  # in a network namespace of the engine's own
 PROGRAMS = """sh bash cat chmod cp cut date dd env false find grep head id kill ln ls mkdir mkfifo mv nproc od printf ps pwd readlink rm
     sed seq setsid sha256sum sleep sort stat stty tail test timeout touch tr true truncate tty uname wc yes""".split()
@@ -148,6 +154,7 @@ class Engine:
         self.own_runtime, self.more = own_runtime, more  # of the engine; what adds to its image
         self.root = tempfile.mkdtemp(prefix=f"atoll-{name}-")
         self.socket = f"{self.root}/engine.sock"
+        self.shown = f"{self.root}/shown"  # what lies below may be shown to sandboxes by a program that main() runs
         self.log_path = f"{self.root}/engine.log"
         self.image = IMAGE if name == "docker" else PODMAN_IMAGE
         self.process = None
@@ -193,12 +200,15 @@ class Engine:
     def runsc_words(self):
         if not self.runsc:
             return []
+        own = ["--default-runtime", self.own_runtime] if self.own_runtime else []
+        return ["--add-runtime", f"runsc={self.runsc_program()}", *own]
+
+    def runsc_program(self):
         # In a network namespace without a network gVisor's own stack does not start.
         program = pathlib.Path(f"{self.root}/runsc")
         program.write_text('#!/bin/sh\nexec /usr/bin/runsc --network=none "$@"\n')
         program.chmod(0o755)
-        own = ["--default-runtime", self.own_runtime] if self.own_runtime else []
-        return ["--add-runtime", f"runsc={program}", *own]
+        return program
 
     def tls_words(self):
         if not self.is_remote:
@@ -214,7 +224,11 @@ class Engine:
         # Nobody here may raise a limit, and podman asks for more than it has unless it is told.
         pathlib.Path(f"{self.root}/containers.conf").write_text(
             '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]\n'
-            '[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\nruntime = "runc"\n')
+            f'[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\nruntime = "{self.own_runtime or "runc"}"\n'
+            # Podman's monitor of a command that was started over the API stays for five minutes otherwise.
+            'exit_command_delay = 1\n'
+            + self.network_lines()
+            + (f'[engine.runtimes]\nrunsc = ["{self.runsc_program()}"]\n' if self.runsc else ""))
         if self.disk_mb and f"{self.root}/data" not in self.mounts():
             os.mkdir(f"{self.root}/data")
             subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.disk_mb}m", "atoll-small-disk", f"{self.root}/data"], check=True)
@@ -243,7 +257,21 @@ class Engine:
     def with_loopback(self, command):
         """A new network namespace has one, which is down. CRIU tries there what sockets can do."""
         needed = self.is_remote or self.has_criu
-        return ["sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command] if needed else command
+        words = "ip link set lo up && " if needed else ""
+        if self.name == "podman" and self.has_bridge:
+            # It would be made with the first container; somebody listens on its address before.
+            words += f"ip link add atoll-bridge type bridge && ip addr add {BRIDGE_ADDRESS}/24 dev atoll-bridge && ip link set atoll-bridge up && "
+        return ["sh", "-c", f'{words}exec "$@"', "sh", *command] if words else command
+
+    def network_lines(self):
+        """Of podman's containers.conf."""
+        if not self.has_bridge:
+            return ""
+        own = {**PODMAN_NETWORK["plugins"][0]["ipam"], "dataDir": f"{self.root}/addresses"}
+        os.makedirs(f"{self.root}/networks", exist_ok=True)
+        network = {**PODMAN_NETWORK, "plugins": [{**PODMAN_NETWORK["plugins"][0], "ipam": own}]}
+        pathlib.Path(f"{self.root}/networks/podman.conflist").write_text(json.dumps(network))
+        return f'[network]\nnetwork_backend = "cni"\nnetwork_config_dir = "{self.root}/networks"\n'
 
     def log(self):
         return pathlib.Path(self.log_path).read_text(errors="replace")
@@ -394,27 +422,39 @@ class Engine:
 
 def lacking(name):
     """What this host lacks for such an engine; "" = nothing."""
-    programs = {"criu": (), "docker": ("dockerd", "containerd", "runc"), "podman": ("podman", "conmon", "runc"), "btrfs": ("mkfs.btrfs",),
+    programs = {"criu": (), "docker": ("dockerd", "containerd", "runc"), "podman": ("podman", "conmon", "runc"), "btrfs": ("mkfs.btrfs",), "bridge": (),
                 "runsc": ("runsc",), "tls": ("openssl", "nsenter", "ip"),
                 "registry": ("docker-registry", "htpasswd", "nsenter", "ip", "busybox")}[name]
     if name == "criu":
         return "" if criu.found() else "CRIU 4 (tests/support/criu.py fetches it)"
+    if name == "bridge":
+        return "" if os.path.exists("/usr/lib/cni/bridge") else "/usr/lib/cni/bridge, of containernetworking-plugins"
     missing = [program for program in (*programs, "unshare") if not shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin")]
     return ", ".join(missing + ([] if os.geteuid() == 0 else ["root"]))
 
 
 def main():
-    name, is_remote = sys.argv[1].removesuffix("-tls"), sys.argv[1].endswith("-tls")
-    has_criu = name == "podman"
-    if missing := lacking(name) or (lacking("tls") if is_remote else "") or (lacking("criu") if has_criu else ""):
+    name, _, kind = sys.argv[1].partition("-")
+    needed = {"": (), "tls": ("tls",), "runsc": ("runsc",)}[kind]
+    if missing := ", ".join(filter(None, map(lacking, (name, *needed)))):
         # The program finds none, not even somebody's own, and says so in its own way.
         print(f"there is no {name} here, for lack of {missing}", file=sys.stderr)
         variable = "DOCKER_HOST" if name == "docker" else "CONTAINER_HOST"
         return subprocess.run(sys.argv[2:], env={**os.environ, variable: "unix:///nonexistent/engine.sock"}).returncode
-    engine = Engine(name, is_remote=is_remote, has_criu=has_criu).start()
+    environment = dict(os.environ)
+    takes_criu = name == "podman" and not kind
+    if takes_criu and (missing := lacking("criu")):
+        print(f"{name} keeps no memory here, for lack of {missing}", file=sys.stderr)
+        environment["ATOLL_TEST_LACKS_CRIU"] = f"this host lacks: {missing}"
+        takes_criu = False
+    engine = Engine(name, is_remote=kind == "tls", has_criu=takes_criu, runsc=kind == "runsc",
+                    own_runtime="runsc" if kind == "runsc" else None).start()
+    if kind != "tls":
+        os.mkdir(engine.shown)
+        environment["ATOLL_ENGINE_MOUNT_ROOTS"] = engine.shown
     code = 1
     try:
-        code = subprocess.run([*engine.inside, *sys.argv[2:]], env=dict(os.environ, **engine.environment)).returncode
+        code = subprocess.run([*engine.inside, *sys.argv[2:]], env={**environment, **engine.environment}).returncode
     finally:
         left = engine.stop()
         for line in left:

@@ -77,6 +77,15 @@ bool is_containers(std::string_view name) {
   return name.size() == 64 && name.find_first_not_of("0123456789abcdef") == name.npos;
 }
 
+// Of this engine's, and not of one that somebody else has started meanwhile: docker's have a tree
+// of their own (tests/support/engines.py), podman's share theirs.
+bool is_containers_of(const std::string& engine, const fs::path& cgroup) {
+  const std::string own = fs::path(engine).filename().string();
+  const std::string tree = own.starts_with("atoll-docker-") ? own : "libpod_parent";
+  return is_containers(cgroup.filename().string()) &&
+         cgroup.string().find("/" + tree + "/") != std::string::npos;
+}
+
 // "socket:[1234]" and "socket:[1235]" are the same kind of thing.
 std::string without_number(const std::string& link) {
   const size_t bracket = link.find(":[");
@@ -140,8 +149,8 @@ HostCensus HostCensus::take(const std::string& root) {
        it.increment(failure)) {
     std::error_code ignored;
     const std::string name = it->path().filename().string();
-    const bool is_ours =
-        engine != nullptr ? is_containers(name) : name.starts_with("sbx") || names.contains(name);
+    const bool is_ours = engine != nullptr ? is_containers_of(engine, it->path())
+                                           : name.starts_with("sbx") || names.contains(name);
     if (is_ours && it->is_directory(ignored)) groups[name].push_back(it->path());
   }
   for (const auto& [name, paths] : groups) {

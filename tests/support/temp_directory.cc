@@ -11,7 +11,7 @@
 
 namespace atl::test {
 
-TempDirectory::TempDirectory() : path_("/tmp/atoll-test-XXXXXX") {
+TempDirectory::TempDirectory(const std::string& parent) : path_(parent + "/atoll-test-XXXXXX") {
   ATOLL_CHECK(mkdtemp(path_.data()) != nullptr);
   ATOLL_CHECK(chmod(path_.c_str(), 0711) == 0);
 }

@@ -1,4 +1,5 @@
-// A directory under /tmp that goes away with all its contents when its owner does.
+// A directory, under /tmp unless told otherwise, that goes away with all its contents when its
+// owner does.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@ namespace atl::test {
 class TempDirectory final {
  public:
   // Mode 0711, so that a sandbox can walk through it without seeing what is there.
-  TempDirectory();
+  explicit TempDirectory(const std::string& parent = "/tmp");
   ~TempDirectory();
   TempDirectory(const TempDirectory&) = delete;
   TempDirectory& operator=(const TempDirectory&) = delete;
