@@ -104,7 +104,7 @@ void Life::rest() {
     collect();
     // The only driver of a route is asked again after a pause.
     for (int pauses = 0; pauses < 3 && !calls_.empty(); ++pauses) {
-      pass_time(std::chrono::seconds(1));
+      pass_time(Millis(200));
       schedule_.release_all();
       run_dry();
       collect();
