@@ -277,7 +277,7 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
   }
   auto route = *std::move(found);
   timer.mark("route");
-  std::string print = root_print(request);
+  StartPrint root = start_print(request);
   Layering layering = choose_layer(parts_, caller.tenant, request, *route.front());
   const bool may_take = !is_parking && !parts_.shelf.is_empty();
   const std::string shape = may_take ? shape_of(request) : "";
@@ -327,7 +327,7 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
                was_parked, std::move(timer), std::move(request.files)};
   planned.startup = std::move(request.startup);
   planned.layering = std::move(layering);
-  planned.root_print = std::move(print);
+  planned.root = std::move(root);
   planned.pool = std::move(taken.pool);
   planned.parked = std::move(taken.handle);
   return planned;
@@ -467,38 +467,49 @@ Task<Intent> Creator::announce(Plan& plan) {
 
 Task<> Creator::make_journalled(Plan& plan, Intent intent) {
   const auto record = plan.record;
-  if (plan.parked) {
-    record->handle = std::move(plan.parked);
-  } else {
-    auto handle = co_await make_on_route(plan);
-    if (!handle) {
-      co_return std::move(handle).error().with("creating sandbox " + record->id).at_stage("create");
+  for (;;) {
+    if (plan.parked) {
+      record->handle = std::move(plan.parked);
+    } else {
+      auto handle = co_await make_on_route(plan);
+      if (!handle) {
+        co_return std::move(handle)
+            .error()
+            .with("creating sandbox " + record->id)
+            .at_stage("create");
+      }
+      plan.timer.mark(plan.was_parked ? "hand_over" : "create");
+      record->handle = *std::move(handle);
     }
-    plan.timer.mark(plan.was_parked ? "hand_over" : "create");
-    record->handle = *std::move(handle);
-  }
 
-  auto finished = co_await write_files(plan);
-  if (finished) finished = co_await start_up(plan);
-  if (finished) finished = co_await commit(plan, intent);
-  if (finished) {
-    plan.timer.mark("commit");
-    co_return Result<>();
-  }
-  // What cannot be filled or committed must not exist.
-  auto undone = co_await record->handle->destroy();
-  record->handle = nullptr;
-  if (!undone) {
+    auto finished = co_await write_files(plan);
+    if (finished) finished = co_await start_up(plan);
+    if (finished) finished = co_await commit(plan, intent);
+    if (finished) {
+      plan.timer.mark("commit");
+      co_return Result<>();
+    }
+    // What cannot be filled or committed must not exist.
+    auto undone = co_await record->handle->destroy();
+    record->handle = nullptr;
+    if (undone) {
+      auto elsewhere = co_await go_elsewhere(plan, std::move(finished).error());
+      if (elsewhere) continue;
+      co_return std::move(elsewhere).error().at_stage("commit");
+    }
     telemetry::log_warn("a sandbox is left over, the sweeper will destroy it",
                         {{"sandbox", record->id}, {"why", undone.error().message()}});
+    co_return std::move(finished).error().at_stage("commit");
   }
-  co_return std::move(finished).error().at_stage("commit");
 }
 
 Task<> Creator::write_files(Plan& plan) {
   if (plan.files.empty()) co_return Result<>();
   Guest& guest = plan.record->handle->guest();
-  auto written = co_await atl::write_files(guest, std::move(plan.files));
+  // Another driver may have to do it again.
+  const bool is_last = plan.at + 1 == plan.route.size();
+  auto files = is_last ? std::move(plan.files) : plan.files;
+  auto written = co_await atl::write_files(guest, std::move(files));
   if (!written) co_return std::move(written).error().at_stage("files");
   plan.timer.mark("files");
   co_return Result<>();
@@ -510,7 +521,7 @@ Task<> Creator::start_up(Plan& plan) {
   const auto handle = record->handle;
   StartupFacts facts = startup_facts(parts_, *record, plan.snapshot.get());
   facts.known = &parts_.programs;
-  facts.root_print = plan.root_print;
+  facts.root = plan.root;
   const Layering& layering = plan.layering;
   facts.why_no_layer = layering.why_not;
   if (layering.from) {
@@ -526,13 +537,13 @@ Task<> Creator::start_up(Plan& plan) {
 
 Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
   const auto record = plan.record;
-  parts_.failover.note_request();
-  for (size_t i = 0;;) {
+  if (plan.at == 0) parts_.failover.note_request();
+  for (;;) {
     if (record->give_up->is_given_up())
       co_return Error(Code::cancelled, "nobody wants it any more");
-    DriverSlot& slot = *plan.route[i];
+    DriverSlot& slot = *plan.route[plan.at];
     // It is asked twice if need be.
-    const bool is_last = i + 1 == plan.route.size();
+    const bool is_last = plan.at > 0 && plan.at + 1 == plan.route.size();
     if (!plan.layering.driver.empty() && plan.layering.driver != slot.name()) {
       if (plan.layering.from) plan.spec.snapshot.clear();
       plan.layering = {.why_not = "another driver was to make it"};
@@ -562,31 +573,67 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
       continue;
     }
     const std::string why = slot.name() + ": " + made.error().message();
-    auto next = co_await next_try(plan, i, std::move(made).error());
+    auto next = co_await next_try(plan, std::move(made).error());
     if (!next) co_return std::move(next).error().with(slot.name());
     const std::string stage = std::exchange(plan.under_way, "");
     plan.timer.tell(stage.empty() ? "create" : stage, why);
-    i = *next;
-    // The store must know where to look for it before it can be there.
-    place(*record, *plan.route[i]);
-    plan.spec.expires_at = record->drivers_moment();
-    CO_TRY_OK(co_await parts_.journal.note(record));
+    if (*next != plan.at) CO_TRY_OK(co_await move_to(plan, *next));
   }
 }
 
-Task<size_t> Creator::next_try(Plan& plan, size_t at, Error why) {
-  DriverSlot& slot = *plan.route[at];
+size_t Creator::find_next(const Plan& plan) const {
   // Whoever has stopped answering or working since the route was made is passed over.
-  size_t next = at;
+  size_t next = plan.at;
   do ++next;
   while (next < plan.route.size() &&
          (!plan.route[next]->capabilities || why_not_now(*plan.route[next], plan.record->amounts)));
-  if (next == plan.route.size()) co_return why;
+  return next;
+}
+
+Task<> Creator::move_to(Plan& plan, size_t next) {
+  plan.at = next;
+  plan.was_parked = false;
+  // The store must know where to look for it before it can be there.
+  place(*plan.record, *plan.route[next]);
+  plan.spec.expires_at = plan.record->drivers_moment();
+  co_return co_await parts_.journal.note(plan.record);
+}
+
+Task<size_t> Creator::next_try(Plan& plan, Error why) {
+  DriverSlot& slot = *plan.route[plan.at];
+  const size_t next = find_next(plan);
+  if (next == plan.route.size()) {
+    // Of two failures of the same driver the first one is told: remains of it may be in the way of
+    // the other.
+    if (plan.first_failure) co_return *std::move(plan.first_failure);
+    if (plan.at > 0) co_return why;
+    plan.first_failure = why;
+    CO_TRY_OK(
+        co_await parts_.failover.may_try_again(slot, plan.record->id, plan.record->give_up, why));
+    telemetry::log_warn(
+        "driver could not create, it tries again",
+        {{"sandbox", plan.record->id}, {"driver", slot.driver->name()}, {"why", why.message()}});
+    co_return plan.at;
+  }
   CO_TRY_OK(parts_.failover.go_on(slot, why));
   telemetry::log_warn(
       "driver could not create, the next one tries",
       {{"sandbox", plan.record->id}, {"driver", slot.driver->name()}, {"why", why.message()}});
   co_return next;
+}
+
+// It costs no token: a driver that is not in trouble makes no more work for the next one than a
+// route without it would.
+Task<> Creator::go_elsewhere(Plan& plan, Error why) {
+  if (why.code() != Code::unsupported || why.stage() != "requires") co_return why;
+  const DriverSlot& slot = *plan.route[plan.at];
+  const size_t next = find_next(plan);
+  if (next == plan.route.size()) co_return std::move(why).with(slot.name());
+  plan.timer.tell("requires", slot.name() + ": " + why.message());
+  telemetry::log_info(
+      "driver lacks what the profile requires, the next one tries",
+      {{"sandbox", plan.record->id}, {"driver", slot.name()}, {"why", why.message()}});
+  co_return co_await move_to(plan, next);
 }
 
 Task<> Creator::commit(Plan& plan, Intent intent) {

@@ -54,8 +54,10 @@ class Creator final {
     PoolPtr pool = nullptr;                     // that it could be from
     std::shared_ptr<Sandbox> parked = nullptr;  // and that it is, then
     Layering layering = {};
-    std::string root_print = {};  // see core/known_programs.h
-    std::string under_way = {};   // what its driver is doing, in the words of a stage
+    StartPrint root = {};                     // see core/known_programs.h
+    size_t at = 0;                            // of the route: who makes it
+    std::optional<Error> first_failure = {};  // of the only driver that there is
+    std::string under_way = {};               // what its driver is doing, in the words of a stage
   };
 
   // What was made for the same key or name before, or is being made; nullopt when there is nothing.
@@ -107,8 +109,15 @@ class Creator final {
   Task<Intent> announce(Plan& plan);
   Task<> make_journalled(Plan& plan, Intent intent);
   Task<std::shared_ptr<Sandbox>> make_on_route(Plan& plan);
-  // The next driver of the route after `at`, which has failed.
-  Task<size_t> next_try(Plan& plan, size_t at, Error why);  // awaited at once
+  // Whose turn it is after this failure of the one whose turn it was: the next driver of the route,
+  // or where there is no other the same one, once.
+  Task<size_t> next_try(Plan& plan, Error why);  // awaited at once
+  // Where this one lacks what the profile requires, it is the place that is wrong, and not the
+  // sandbox: the next driver of the route makes it. The error comes back when there is no other.
+  Task<> go_elsewhere(Plan& plan, Error why);  // awaited at once
+  // The next of the route that can be asked now; the route's size when there is none.
+  size_t find_next(const Plan& plan) const;
+  Task<> move_to(Plan& plan, size_t next);  // awaited at once
   Task<> write_files(Plan& plan);
   Task<> start_up(Plan& plan);
   Task<> commit(Plan& plan, Intent intent);

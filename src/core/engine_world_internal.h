@@ -74,6 +74,7 @@ class EngineWorld {
     options.run_pause = Micros(0);
     // A driver is what its last answer says; tests of hysteresis set this.
     options.routing.health = {.failures = 1, .answers = 1};
+    options.routing.retries.pause = Micros(0);
     telemetry::set_level(telemetry::Level::off);
     if (keeps_ == Keeps::file) std::filesystem::create_directories(directory_);
   }

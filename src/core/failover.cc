@@ -1,5 +1,10 @@
 #include "core/failover.h"
 
+#include <algorithm>
+
+#include <boost/asio/this_coro.hpp>
+
+#include "base/event.h"
 #include "core/router.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -16,7 +21,11 @@ bool is_trouble(const Error& why) {
 
 Failover::Failover(const RetryOptions& options, telemetry::Metrics& metrics, EventLog& events,
                    const Clock& clock)
-    : metrics_(metrics), events_(events), clock_(clock), budget_(clock, options) {}
+    : metrics_(metrics),
+      events_(events),
+      clock_(clock),
+      pause_(options.pause),
+      budget_(clock, options) {}
 
 Task<std::unique_ptr<Sandbox>> Failover::create(DriverSlot& slot, SandboxSpec spec) {
   const auto pass = slot.circuit.begin();
@@ -60,6 +69,29 @@ Result<> Failover::go_on(const DriverSlot& from, Error why) {
   }
   metrics_.create_failovers.at(from.driver->name(), "taken").add();
   return {};
+}
+
+Task<> Failover::may_try_again(DriverSlot& slot, std::string id, std::shared_ptr<GiveUp> give_up,
+                               Error why) {
+  const auto is_there = [&] { return slot.capabilities && !why_paused(slot); };
+  if (why.code() != Code::unavailable || !is_there()) co_return why;
+  if (!budget_.take()) {
+    metrics_.create_failovers.at(slot.driver->name(), "refused").add();
+    co_return std::move(why).with_hint(
+        "too many creates have failed lately; try again in a moment");
+  }
+  if (pause_ > Micros(0)) {
+    const auto executor = co_await asio::this_coro::executor;
+    Event pause(executor);
+    const GiveUp::Listening listening(std::move(give_up), [&pause] { pause.fire(); });
+    const auto paused = co_await pause.wait_for(std::chrono::ceil<Millis>(with_jitter(pause_)));
+    if (!paused && paused.error().code() != Code::deadline_exceeded) co_return why;
+    if (!is_there()) co_return why;
+  }
+  const auto there = co_await slot.driver->list();
+  if (!there || std::ranges::find(*there, id) != there->end()) co_return why;
+  metrics_.create_failovers.at(slot.driver->name(), "again").add();
+  co_return Result<>();
 }
 
 }  // namespace atl

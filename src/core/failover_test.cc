@@ -8,6 +8,7 @@
 
 #include "base/refusal.h"
 #include "core/engine_world_internal.h"
+#include "policy/profiles.h"
 
 namespace atl {
 namespace {
@@ -215,6 +216,199 @@ TEST_F(FailoverTest, WhenNobodyWorksItIsSaidOfEach) {
   EXPECT_THAT(refused.error().hint(), HasSubstr("first has failed 3 times"));
   EXPECT_THAT(refused.error().hint(), HasSubstr("second has failed 3 times"));
   EXPECT_EQ(world_.host(0).count("create"), 3U);
+}
+
+// A route of one driver.
+class AloneTest : public ::testing::Test {
+ protected:
+  AloneTest() { world_.add("only"); }
+  void fail(int count, Code code = Code::unavailable) {
+    world_.host().fail("create", Error(code, "it broke"), count);
+  }
+
+  EngineWorld world_;
+};
+
+TEST_F(AloneTest, WhatPassesIsTriedAgainAndTheRecordTellsBoth) {
+  fail(1);
+  world_.start();
+
+  const auto made = world_.create();
+
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ(world_.host().count("create"), 2U);
+  std::vector<std::string> told;
+  for (const auto& stage : made->stages) told.push_back(stage.name + ":" + stage.log.value_or(""));
+  EXPECT_THAT(told,
+              ElementsAre("route:", "intent:", "create:only: it broke", "create:", "commit:"));
+  EXPECT_THAT(world_.metrics.render(),
+              HasSubstr("atoll_create_failovers_total{driver=\"only\",outcome=\"again\"} 1"));
+}
+
+TEST_F(AloneTest, OneThatKeepsFailingIsAskedTwice) {
+  fail(9);
+  world_.start();
+
+  const auto refused = world_.create();
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::unavailable);
+  EXPECT_EQ(world_.host().count("create"), 2U);
+}
+
+TEST_F(AloneTest, OnlyWhatPassesByItselfIsTriedAgain) {
+  world_.start();
+  for (const Code code : {Code::deadline_exceeded, Code::resource_exhausted, Code::internal,
+                          Code::invalid_argument, Code::out_of_space}) {
+    const size_t before = world_.host().count("create");
+    fail(1, code);
+    EXPECT_FALSE(world_.create());
+    EXPECT_EQ(world_.host().count("create"), before + 1) << to_string(code);
+  }
+}
+
+TEST_F(AloneTest, WhatMayHaveBeenMadeIsNotMadeAgain) {
+  const auto left = std::make_shared<int>(1);
+  world_.host().on_step = [left](std::string step) {
+    return lose(std::move(step), "create after", left);
+  };
+  world_.start();
+
+  const auto refused = world_.create();
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::unavailable);
+  EXPECT_EQ(world_.host().count("create"), 1U);
+  EXPECT_EQ(world_.host().ids().size(), 1U) << "it is there, and the sweeper's";
+}
+
+TEST_F(AloneTest, ADriverThatCannotTellWhatItHasIsNotAskedAgain) {
+  fail(1);
+  world_.start();
+  world_.host().fail("list", Error(Code::unavailable, "gone"), 1);
+
+  const auto refused = world_.create();
+
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("it broke"));
+  EXPECT_EQ(world_.host().count("create"), 1U);
+}
+
+TEST_F(AloneTest, TheBudgetBoundsSecondTries) {
+  world_.options.routing.circuit.failures = 1'000;
+  world_.options.routing.retries = {
+      .most = 2, .per_request = 0, .per_second = 0, .pause = Micros(0)};
+  fail(1'000);
+  world_.start();
+  for (int i = 0; i < 9; ++i) EXPECT_FALSE(world_.create());
+
+  EXPECT_EQ(world_.host().count("create"), 11U);
+  EXPECT_THAT(world_.create().error().hint(), HasSubstr("try again in a moment"));
+}
+
+TEST_F(AloneTest, AnOpenCircuitIsNotAskedAgain) {
+  world_.options.routing.circuit.failures = 1;
+  fail(9);
+  world_.start();
+
+  EXPECT_FALSE(world_.create());
+  EXPECT_EQ(world_.host().count("create"), 1U);
+}
+
+TEST_F(AloneTest, WhoGivesUpDuringThePauseGetsNothing) {
+  world_.options.routing.retries.pause = std::chrono::hours(1);
+  fail(1);
+  world_.start();
+  const auto stop = std::make_shared<RunStop>();
+  const auto running = world_.begin(
+      world_.engine().run(Caller(), {}, ExecRequest{.argv = {"echo", "hi"}}, "", 1'000, stop));
+  EXPECT_FALSE(running.done());
+
+  stop->stop();
+  world_.settle();
+
+  ASSERT_TRUE(running.done());
+  EXPECT_EQ(running.get().error().code(), Code::cancelled);
+  EXPECT_EQ(world_.host().count("create"), 1U);
+}
+
+// A profile that requires what the first driver's sandboxes have not.
+class ElsewhereTest : public ::testing::Test {
+ protected:
+  ElsewhereTest() {
+    world_.add("first");
+    world_.add("second").programs["hg"] = "hg 6.3\n";
+    const std::vector<policy::ProfileText> texts{{"t.yaml", "name: p\nrequires: [hg]\n"}};
+    world_.options.profiles = policy::Profiles::load(texts).value();
+  }
+  Result<SandboxView> create(CreateRequest request = {}) {
+    request.profile = "p";
+    return world_.create(std::move(request));
+  }
+
+  EngineWorld world_;
+};
+
+TEST_F(ElsewhereTest, WhatIsRequiredAndNotThereIsLookedForAtTheNextAndTheRecordTellsBoth) {
+  world_.start();
+  CreateRequest request;
+  request.files.push_back({"own.txt", "mine"});
+
+  const auto made = create(std::move(request));
+
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ(made->driver, "second");
+  EXPECT_TRUE(world_.host(0).ids().empty());
+  EXPECT_EQ(world_.host(1).boxes.at(made->id)->files.count("/workspace/own.txt"), 1U);
+  std::vector<std::string> names;
+  for (const auto& stage : made->stages) names.push_back(stage.name);
+  ASSERT_THAT(names,
+              ElementsAre("route", "intent", "create", "files", "requires", "requires", "commit"));
+  EXPECT_EQ(made->stages[4].log, "first: requires: hg: the sandbox has none");
+}
+
+TEST_F(ElsewhereTest, WhoeverNamesTheDriverHasNoOther) {
+  world_.start();
+
+  const auto refused = create({.driver = "first"});
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().stage(), "requires");
+  EXPECT_THAT(refused.error().message(), HasSubstr("first: requires: hg: the sandbox has none"));
+  EXPECT_TRUE(world_.host(0).ids().empty());
+  EXPECT_EQ(world_.host(1).count("create"), 0U);
+}
+
+TEST_F(ElsewhereTest, WhenNobodyHasItItIsRefusedAndNothingIsLeft) {
+  world_.host(1).programs.clear();
+  world_.start();
+
+  const auto refused = create();
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::unsupported);
+  EXPECT_THAT(refused.error().message(), HasSubstr("second: requires: hg"));
+  EXPECT_TRUE(world_.host(0).ids().empty());
+  EXPECT_TRUE(world_.host(1).ids().empty());
+}
+
+TEST_F(ElsewhereTest, WhatCannotBeTakenAwayIsNotMadeElsewhere) {
+  world_.host(0).fail("destroy", Error(Code::unavailable, "it hangs"), 1);
+  world_.start();
+
+  const auto refused = create();
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().stage(), "requires");
+  EXPECT_EQ(world_.host(1).count("create"), 0U);
+}
+
+TEST_F(ElsewhereTest, ItCostsNoTokenAndBlamesNobody) {
+  world_.options.routing.retries = {.most = 1, .per_request = 0, .per_second = 0};
+  world_.start();
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(create()->driver, "second");
+
+  EXPECT_EQ(world_.engine().drivers()[0].circuit, Circuit::closed);
 }
 
 // Random worlds, requests, faults, lost answers, strategies and times: whatever comes of it, no

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "core/engine.h"
 #include "crypto/hash.h"
@@ -13,6 +15,12 @@ namespace {
 
 bool installs(const policy::Startup& startup) {
   return startup.setup || (startup.dependencies && !startup.dependencies->is_empty());
+}
+
+// Values may be secrets, and of a hash nothing is told.
+std::string print_of(const std::string& root, const CreateRequest& request) {
+  return crypto::sha256_hex(json::encode(std::vector<std::string>{root, request.defaults.user}) +
+                            json::encode(request.env));
 }
 
 }  // namespace
@@ -63,6 +71,25 @@ std::optional<std::string> KnownPrograms::find_missing(
   return std::nullopt;
 }
 
+bool KnownPrograms::has_all(const std::string& driver, const std::string& print,
+                            const std::vector<policy::Requirement>& required, Micros now) const {
+  if (print.empty()) return false;
+  const auto root = roots_.find(Root(driver, print));
+  if (root == roots_.end()) return false;
+  return std::ranges::all_of(required, [&](const policy::Requirement& requirement) {
+    for (const std::string& name : policy::names_of(requirement)) {
+      const auto known = root->second.find(name);
+      if (known == root->second.end()) return false;
+      const Found& found = known->second;
+      if (now - found.at >= kTrusted) return false;
+      if (!found.is_there) continue;
+      return requirement.comparison == policy::Comparison::any ||
+             (found.was_asked && policy::is_met(requirement, found.version));
+    }
+    return false;
+  });
+}
+
 std::string root_print(const CreateRequest& request) {
   if (!request.startup || !request.startup->requires_ || installs(*request.startup)) return "";
   if (request.workspace || !request.mounts.empty() || !request.files.empty()) return "";
@@ -75,9 +102,16 @@ std::string root_print(const CreateRequest& request) {
   } else {
     return "";
   }
-  // Values may be secrets, and of a hash nothing is told.
-  return crypto::sha256_hex(json::encode(std::vector<std::string>{root, request.defaults.user}) +
-                            json::encode(request.env));
+  return print_of(root, request);
+}
+
+StartPrint start_print(const CreateRequest& request) {
+  if (auto print = root_print(request); !print.empty()) return {std::move(print), true};
+  if (!request.startup || !request.startup->requires_ || installs(*request.startup)) return {};
+  const bool is_drivers_own = request.template_id.empty() && request.image.empty() &&
+                              !request.root && request.snapshot.empty() && request.mounts.empty();
+  if (!is_drivers_own) return {};
+  return {print_of("own", request), !request.workspace && request.files.empty()};
 }
 
 std::string root_name(const CreateRequest& request) {

@@ -45,6 +45,29 @@ TEST(KnownPrograms, ForgetsTheOldestRoot) {
   EXPECT_TRUE(known.find_missing("docker", "root1", required("git")));
 }
 
+TEST(KnownPrograms, WhatWasThereIsTrustedForAWhile) {
+  KnownPrograms known;
+  const Micros at = std::chrono::hours(1);
+  const Micros later = at + KnownPrograms::kTrusted;
+  known.note("native", "own", "python3", {true, true, {3, 9}, at});
+  known.note("native", "own", "git", {true, false, {}, at});
+  known.note("native", "own", "node", {.at = at});
+  known.note("native", "own", "nodejs", {true, false, {}, at});
+  const auto has = [&](const std::string& text, Micros now) {
+    return known.has_all("native", "own", required(text), now);
+  };
+
+  EXPECT_TRUE(has("python", at));
+  EXPECT_TRUE(has("python>=3.9", later - Micros(1)));
+  EXPECT_TRUE(has("node", at)) << "by its other name";
+  EXPECT_FALSE(has("python", later)) << "it is looked for again";
+  EXPECT_FALSE(has("python>=3.11", at));
+  EXPECT_FALSE(has("git>=2", at)) << "nobody has asked its version";
+  EXPECT_FALSE(has("hg", at));
+  EXPECT_FALSE(known.has_all("native", "", required("git"), at));
+  EXPECT_FALSE(known.has_all("docker", "own", required("git"), at));
+}
+
 class KnownRootTest : public ::testing::Test {
  protected:
   KnownRootTest() {
@@ -94,6 +117,60 @@ TEST_F(KnownRootTest, WhatMayChangeUnderItsNameOrIsInstalledIsLookedForEachTime)
   for (int i = 0; i < 2; ++i) EXPECT_EQ(failure_of("needy", "base:latest").stage(), "requires");
   EXPECT_EQ(failure_of("needy").stage(), "requires");
   EXPECT_EQ(failure_of("installing").stage(), "requires");
+}
+
+// The driver's own root, which is the host's for most.
+class OwnRootTest : public ::testing::Test {
+ protected:
+  OwnRootTest() {
+    world_.add().capabilities.network = NetworkControl::deny;
+    world_.start();
+  }
+  // "" = known; "looked"; or the stage at which it failed.
+  std::string start(CreateRequest request = {}) {
+    request.profile = "python";
+    auto made = world_.create(std::move(request));
+    if (!made) return made.error().stage();
+    for (const auto& stage : made->stages)
+      if (stage.name == "requires") return stage.log ? "" : "looked";
+    return "neither";
+  }
+  static CreateRequest with_file() {
+    CreateRequest request;
+    request.files.push_back({"/workspace/python3", "x"});
+    return request;
+  }
+
+  EngineWorld world_;
+};
+
+TEST_F(OwnRootTest, WhatAStartHasFoundTheNextDoesNotLookForUntilAWhileHasPassed) {
+  EXPECT_EQ(start(), "looked");
+  EXPECT_EQ(start(), "");
+  EXPECT_EQ(start(with_file()), "");
+  EXPECT_EQ(start({.env = {{"PATH", "/elsewhere"}}}), "looked");
+
+  world_.advance(KnownPrograms::kTrusted);
+
+  EXPECT_EQ(start(), "looked");
+  EXPECT_EQ(start(), "");
+}
+
+TEST_F(OwnRootTest, WhoBringsFilesTellsNothingOfTheRoot) {
+  EXPECT_EQ(start(with_file()), "looked");
+
+  EXPECT_EQ(start(), "looked");
+}
+
+TEST_F(OwnRootTest, AHostWithoutTheInterpreterIsRefusedUntilItHasIt) {
+  world_.host().programs.erase("python3");
+  EXPECT_EQ(start(), "requires");
+  EXPECT_EQ(start(), "requires");
+  EXPECT_TRUE(world_.host().ids().empty());
+
+  world_.host().programs["python3"] = "Python 3.13.0\n";
+
+  EXPECT_EQ(start(), "looked");
 }
 
 }  // namespace

@@ -82,16 +82,16 @@ Result<> check_directory(const Profile& profile, const HostDirectory& directory)
 }
 
 Result<> check_kept(const CreateRequest& request, const Profile& profile, Lifecycle lifecycle) {
-  if (profile.scope == policy::Scope::run && lifecycle != Lifecycle::ephemeral) {
+  const policy::Scope scope = profile.used_for();
+  if (scope == policy::Scope::run && lifecycle != Lifecycle::ephemeral) {
     return Error(Code::invalid_argument,
                  "profile: " + profile.reference() +
                      " is for single commands, each in a sandbox of its own")
         .with_hint("run the command: POST /v1/runs, atoll run --profile " + profile.name);
   }
   TRY_OK(check_network(request, "profile " + profile.reference() + " does not", profile.network));
-  const bool is_for_sessions = profile.scope == policy::Scope::agent ||
-                               profile.scope == policy::Scope::workspace ||
-                               profile.scope == policy::Scope::shared;
+  const bool is_for_sessions = scope == policy::Scope::agent || scope == policy::Scope::workspace ||
+                               scope == policy::Scope::shared;
   if (is_for_sessions && lifecycle != Lifecycle::ephemeral && !request.scope) {
     return Error(Code::invalid_argument,
                  "profile: sandboxes of " + profile.reference() + " are held by sessions")

@@ -321,6 +321,38 @@ TEST_F(ProfileUseTest, WhatIsForSingleCommandsCannotStay) {
   ASSERT_TRUE(ran) << ran.error().message();
 }
 
+TEST_F(ProfileUseTest, ALifecycleSaysWhoMayHaveIt) {
+  world_.add("box", Isolation::container);
+  start("  once: {lifecycle: ephemeral}\n  held: {lifecycle: workspace}\n  plain: {ttl: 1m}\n");
+  const auto refusal = [&](CreateRequest request) {
+    const auto made = world_.create(std::move(request));
+    return made ? "" : made.error().message();
+  };
+  const auto living = [&](Life life) {
+    auto request = with("plain");
+    request.lifecycle = life;
+    return request;
+  };
+  const auto run = [&](CreateRequest request) {
+    return world_.run(world_.engine().run(Caller(), std::move(request),
+                                          ExecRequest{.argv = {"echo", "hi"}}, "", 1'000));
+  };
+
+  EXPECT_THAT(refusal(with("once")), HasSubstr("once@1 is for single commands"));
+  EXPECT_THAT(refusal(with("held")), HasSubstr("held@1 are held by sessions"));
+  EXPECT_THAT(refusal(living(Life::ephemeral)), HasSubstr("lifecycle: what is ephemeral ends"));
+  EXPECT_THAT(refusal(living(Life::workspace)), HasSubstr("lifecycle: what lives as long as a"));
+  EXPECT_TRUE(run(with("once")));
+  EXPECT_TRUE(run(with("held")));
+  EXPECT_TRUE(run(living(Life::ephemeral)));
+  EXPECT_FALSE(run(living(Life::workspace)));
+  const auto held = world_.run(
+      world_.engine().open_session(Caller(), {.scope = std::nullopt, .key = "web"}, with("held")));
+  ASSERT_TRUE(held) << held.error().message();
+  EXPECT_EQ(held->scope, SessionScope::workspace);
+  EXPECT_EQ(world_.engine().get({}, held->sandbox)->lifecycle, Lifecycle::workspace);
+}
+
 TEST_F(ProfileUseTest, ANameIsTheSameSandboxWithTheSameProfileOnly) {
   world_.add("box", Isolation::container);
   start("  p: {ttl: 5m}\n");

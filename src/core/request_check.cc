@@ -200,6 +200,9 @@ Result<> check_resources(const Resources& resources) {
   if (resources.cpu_weight && !burstable) {
     return invalid("resources.cpu_weight", "a weight makes a sandbox burstable, and nothing else");
   }
+  if (resources.sharing == Sharing::limited && !resources.cpu && !resources.memory_mb) {
+    return invalid("resources.sharing", "limited needs a limit: cpu, memory_mb or both");
+  }
   if (resources.sharing != Sharing::dedicated) return {};
   if (!resources.cpu || *resources.cpu != std::floor(*resources.cpu)) {
     return invalid("resources.cpu", "dedicated processors are whole ones: 1, 2, …");
@@ -266,11 +269,21 @@ Result<> check_run(const CreateRequest& request) {
   TRY_OK(check("on_idle", request.on_idle.value_or(OnEnd::kill) == OnEnd::kill));
   TRY_OK(check("keep_s", !request.keep));
   TRY_OK(check("persistence", request.persistence != Persistence::checkpoint));
-  TRY_OK(check("lifecycle", request.lifecycle != Life::persistent));
+  const Life life = request.lifecycle.value_or(Life::ephemeral);
+  TRY_OK(check("lifecycle", life != Life::persistent && life != Life::workspace));
   return check("on_failure", request.on_failure.value_or(OnFailure::fail) == OnFailure::fail);
 }
 
 Result<> check_lifecycle(const Caller& caller, const CreateRequest& request) {
+  if (request.lifecycle == Life::ephemeral) {
+    return invalid("lifecycle", "what is ephemeral ends with a single command")
+        .with_hint("run the command: POST /v1/runs, atoll run");
+  }
+  const bool is_held = request.scope.value_or(SessionScope::session) != SessionScope::session;
+  if (request.lifecycle == Life::workspace && !is_held) {
+    return invalid("lifecycle", "what lives as long as a workspace is held by sessions of one")
+        .with_hint("open one: POST /v1/sessions, atoll session open --scope workspace");
+  }
   if (request.lifecycle != Life::persistent) return {};
   const auto check = [](std::string_view field, bool is_fine) -> Result<> {
     if (is_fine) return {};

@@ -67,6 +67,7 @@ TEST(RequestCheck, AWeightIsBoundedAndMeansBurstable) {
   EXPECT_THAT(weigh(10'001, std::nullopt), HasSubstr("10000"));
   EXPECT_THAT(weigh(100, Sharing::shared), HasSubstr("burstable"));
   EXPECT_THAT(weigh(100, Sharing::dedicated), HasSubstr("burstable"));
+  EXPECT_THAT(weigh(100, Sharing::limited), HasSubstr("burstable"));
 }
 
 TEST(RequestCheck, DedicatedProcessorsAreWholeOnes) {

@@ -28,9 +28,11 @@ struct CircuitOptions {
 };
 
 struct RetryOptions {
-  double most = 20;          // tokens; each failover costs one
+  double most = 20;          // tokens; each failover and each second try costs one
   double per_request = 0.2;  // what each create gives back
   double per_second = 1;
+  // Before the only driver of a route is asked again, with up to a fifth more or less.
+  Micros pause = std::chrono::milliseconds(100);
 };
 
 struct RoutingOptions {

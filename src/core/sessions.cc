@@ -36,8 +36,7 @@ Result<> settle_scope(const Caller& caller, SessionAsk& ask, const CreateRequest
       request->profile != policy::kNoProfile) {
     auto known = profiles.get(request->profile);
     if (!known) return std::move(known).error().with("sandbox.profile").at_stage("request");
-    if (const auto scope = (*known)->profile.scope)
-      ask.scope = json::find_enum<SessionScope>(json::name_of(*scope));
+    ask.scope = json::find_enum<SessionScope>(json::name_of((*known)->profile.used_for()));
   }
   if (!ask.scope) ask.scope = SessionScope::session;
   switch (*ask.scope) {

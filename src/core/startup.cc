@@ -57,7 +57,7 @@ Error missing(const policy::Requirement& requirement, const std::string& why) {
       .with_hint("take an image or a template that has it, or install it in the profile's setup");
 }
 
-Task<> look_for(Guest& guest, policy::Requirement requirement, StartupFacts facts) {
+Task<> look_for(Guest& guest, policy::Requirement requirement, StartupFacts facts, Micros now) {
   const bool asks_version = requirement.comparison != policy::Comparison::any;
   for (const std::string& name : names_of(requirement)) {
     ExecRequest exec = shell(kLook, kVersionPatience, facts.defaults);
@@ -68,8 +68,9 @@ Task<> look_for(Guest& guest, policy::Requirement requirement, StartupFacts fact
     const bool is_known = is_fine(*looked) || !is_there;
     const auto version =
         is_there && asks_version ? policy::find_version(looked->out) : std::vector<int64_t>();
-    if (facts.known != nullptr && is_known)
-      facts.known->note(facts.driver, facts.root_print, name, {is_there, asks_version, version});
+    if (facts.known != nullptr && facts.root.may_add && is_known)
+      facts.known->note(facts.driver, facts.root.print, name,
+                        {is_there, asks_version, version, now});
     if (!is_there) continue;
     if (!is_fine(*looked)) co_return missing(requirement, name + " --version fails");
     if (is_met(requirement, version)) co_return Result<>();
@@ -159,9 +160,14 @@ Task<> start_up(Guest& guest, std::shared_ptr<const policy::Startup> startup, St
     CO_TRY(auto kept, co_await facts.keep());
     timer.tell("layer", std::move(kept));
   }
-  if (startup->requires_) {
+  const bool is_known =
+      startup->requires_ && facts.known != nullptr &&
+      facts.known->has_all(facts.driver, facts.root.print, *startup->requires_, clock.boot());
+  if (is_known) {
+    timer.tell("requires", "known from an earlier start");
+  } else if (startup->requires_) {
     for (const auto& requirement : *startup->requires_) {
-      auto found = co_await look_for(guest, requirement, facts);
+      auto found = co_await look_for(guest, requirement, facts, clock.boot());
       if (!found) co_return std::move(found).error().at_stage("requires");
     }
     timer.mark("requires");

@@ -25,7 +25,7 @@ struct StartupFacts {
   // Where it is remembered which of the required programs are there; null = nowhere.
   KnownPrograms* known = nullptr;
   std::string driver = {};
-  std::string root_print = {};
+  StartPrint root = {};
 };
 
 // `from` is what it was made from; null = nothing.

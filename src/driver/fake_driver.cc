@@ -141,6 +141,7 @@ class FakeDriver final : public Driver {
     }
     auto box = std::make_shared<FakeBox>();
     box->id = spec.id;
+    box->programs = host_->programs;
     box->files["/workspace"] = {.kind = FileKind::directory, .mode = 0755};
     if (!spec.snapshot.empty()) {
       const auto kept = host_->snapshots.find(spec.snapshot);

@@ -50,9 +50,7 @@ struct FakeBox {
   std::map<ProcessId, std::shared_ptr<FakeProcess>> processes;
   ProcessId last_process = 0;
   std::vector<FileChange> changes;  // what Guest::changes tells, when there is something
-  // What `command -v` finds, and what each says of its version.
-  std::map<std::string, std::string> programs = {{"git", "git version 2.39.5\n"},
-                                                 {"python3", "Python 3.11.2\n"}};
+  std::map<std::string, std::string> programs;  // as those of its host when it was made
 
   // Whoever waits for one of its processes is told that the sandbox went away.
   void end_processes();
@@ -100,6 +98,9 @@ class FakeHost final {
   std::vector<std::string> calls;
   size_t count(std::string_view call) const;
 
+  // What `command -v` finds in its sandboxes, and what each says of its version.
+  std::map<std::string, std::string> programs = {{"git", "git version 2.39.5\n"},
+                                                 {"python3", "Python 3.11.2\n"}};
   std::map<std::string, std::shared_ptr<FakeBox>> boxes;
   std::set<std::string> forked;  // ids that were ever made by a fork
   // The ids of those that were half made or half destroyed: nobody can attach to them, list() shows

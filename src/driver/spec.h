@@ -21,10 +21,11 @@ namespace atl {
 // Whose the processors are that a sandbox runs on.
 enum class Sharing : uint8_t {
   shared,     // everybody's, in equal parts under load
+  limited,    // the same, up to a ceiling that is there: `cpu`, `memory_mb` or both
   burstable,  // everybody's, by weight under load; `cpu` is the ceiling, if there is one
   dedicated,  // `cpu` whole processors that nobody else of ours uses; `memory_mb` is reserved
 };
-BOOST_DESCRIBE_ENUM(Sharing, shared, burstable, dedicated)
+BOOST_DESCRIBE_ENUM(Sharing, shared, limited, burstable, dedicated)
 
 struct Resources {
   std::optional<double> cpu;         // cores

@@ -16,6 +16,7 @@
 #include "native/child/in_child.h"
 #include "native/child/raw_call.h"
 #include "os/file.h"
+#include "os/process.h"
 
 namespace atl::native {
 namespace {
@@ -86,7 +87,7 @@ Result<Fd> make_user_namespace(const IdMapping& users, const IdMapping& groups, 
 
   Holding holding{getpid(), owner, done[1]};
   const pid_t holder = clone(hold, stack + kStackBytes, CLONE_VM | CLONE_FILES | SIGCHLD, &holding);
-  if (holder < 0) return os_error("starting a process");
+  if (holder < 0) return os::process_error(errno, "starting a process");
   const auto make = [&]() -> Result<Fd> {
     TRY_OK(await(done_read, "making a user namespace"));
     const std::string proc = "/proc/" + std::to_string(holder);

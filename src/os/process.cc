@@ -91,6 +91,11 @@ Result<Fd> open_pidfd(pid_t pid, uint64_t start_ticks) {
   return fd;
 }
 
+Error process_error(int saved_errno, std::string_view what) {
+  if (saved_errno != EAGAIN) return os_error_from(saved_errno, what);
+  return Error(Code::unavailable, std::string(what) + ": this host has no process left");
+}
+
 Result<> send_signal(const Fd& pidfd, int signal) {
   if (syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0) != 0 && errno != ESRCH) {
     return os_error("sending a signal");

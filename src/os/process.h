@@ -35,6 +35,10 @@ bool has_environment(pid_t pid, std::string_view entry);
 Result<Fd> open_pidfd(pid_t pid);
 // A pidfd for exactly this process, not for a later one with the same pid.
 Result<Fd> open_pidfd(pid_t pid, uint64_t start_ticks);
+// Why a process of this host could not be started. That it has none left (EAGAIN) is no quota of
+// the caller's: it is Code::unavailable, since it passes, or another host has some.
+Error process_error(int saved_errno, std::string_view what);
+
 // ESRCH (already gone) is no error.
 Result<> send_signal(const Fd& pidfd, int signal);
 

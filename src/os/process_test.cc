@@ -25,6 +25,15 @@ TEST(Process, RefusesAPidThatBelongsToALaterProcess) {
   EXPECT_EQ(open_pidfd(getpid(), self->start_ticks + 1).error().code(), Code::not_found);
 }
 
+TEST(Process, AHostThatHasNoneLeftIsNoQuota) {
+  const auto error = process_error(EAGAIN, "starting a process");
+
+  EXPECT_EQ(error.code(), Code::unavailable);
+  EXPECT_EQ(error.message(), "starting a process: this host has no process left");
+  EXPECT_EQ(process_error(EPERM, "starting a process").code(), Code::permission_denied);
+  EXPECT_EQ(os_error_from(EAGAIN, "sending").code(), Code::resource_exhausted);
+}
+
 TEST(Process, SignallingAnEndedProcessIsNoError) {
   const pid_t child = fork();
   if (child == 0) pause();

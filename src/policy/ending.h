@@ -12,8 +12,10 @@ namespace atl {
 enum class Life : uint8_t {
   session,     // until its time is up, or whoever holds it lets go
   persistent,  // as long as the server
+  workspace,   // as long as sessions of a workspace, of an agent or of the tenant hold it
+  ephemeral,   // as long as a single command
 };
-BOOST_DESCRIBE_ENUM(Life, session, persistent)
+BOOST_DESCRIBE_ENUM(Life, session, persistent, workspace, ephemeral)
 
 // At the end of its time to live, or of its idle time.
 enum class OnEnd : uint8_t {

@@ -61,7 +61,7 @@ struct Profile {
   std::optional<Isolation> min_isolation;
   std::optional<Placement> placement;
   std::optional<Persistence> persistence;
-  std::optional<Life> lifecycle;           // `persistent` is for whoever uses it
+  std::optional<Life> lifecycle;           // settles the scope where that is not said
   std::optional<SnapshotKind> checkpoint;  // what Persistence::checkpoint keeps
   std::optional<Scope> scope;
   std::optional<Workspace> workspace;
@@ -94,6 +94,12 @@ struct Profile {
   std::optional<PoolAsk> pool;  // kept ready by a daemon; of this profile alone, never inherited
 
   std::string reference() const { return name + "@" + std::to_string(version); }
+  // What was said, or what the lifecycle means.
+  Scope used_for() const;
 };
+
+// Whether what is used like that can live like that: `persistent` is held by nobody, `ephemeral` is
+// for single commands, `workspace` is held by sessions. Code::invalid_argument otherwise.
+Result<> check_life(Life life, Scope scope);
 
 }  // namespace atl::policy

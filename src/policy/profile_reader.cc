@@ -118,15 +118,9 @@ Result<Resources> to_resources(WrittenResources written) {
   resources.pids = written.pids;
   resources.cpu_weight = written.cpu_weight;
   if (!written.sharing) return resources;
-  if (*written.sharing == "limited") {
-    // Everybody's processors, up to a ceiling.
-    if (!resources.cpu && !resources.memory_mb) {
-      return wrong("resources.sharing", "limited needs a limit: cpus, memory or both");
-    }
-    resources.sharing = Sharing::shared;
-    return resources;
-  }
   resources.sharing = json::find_enum<Sharing>(*written.sharing);
+  if (resources.sharing == Sharing::limited && !resources.cpu && !resources.memory_mb)
+    return wrong("resources.sharing", "limited needs a limit: cpus, memory or both");
   if (resources.sharing) return resources;
   return wrong("resources.sharing", "expected one of shared, limited, burstable, dedicated, got " +
                                         json::quote(*written.sharing));
@@ -197,7 +191,8 @@ Result<> take_choices(const WrittenProfile& written, Profile& profile) {
   }
   if (written.lifecycle) {
     profile.lifecycle = json::find_enum<Life>(*written.lifecycle);
-    if (!profile.lifecycle) return wrong("lifecycle", "expected session or persistent");
+    if (!profile.lifecycle)
+      return wrong("lifecycle", "expected session, persistent, workspace or ephemeral");
   }
   if (written.scope) {
     profile.scope = json::find_enum<Scope>(*written.scope);
@@ -205,6 +200,7 @@ Result<> take_choices(const WrittenProfile& written, Profile& profile) {
       if (*written.scope == later) return not_available("scope: " + *written.scope);
     }
     if (!profile.scope) return wrong("scope", "expected run, session, agent, workspace or shared");
+    if (profile.lifecycle) TRY_OK(check_life(*profile.lifecycle, *profile.scope));
   }
   if (written.on_expire == "snapshot") return not_available("on_expire: snapshot");
   TRY(profile.on_expire, to_end("on_expire", written.on_expire));
@@ -442,6 +438,32 @@ Result<ProfileReference> parse_profile_reference(std::string_view text) {
   if (!is_number) return bad();
   reference.version = version;
   return reference;
+}
+
+Scope Profile::used_for() const {
+  if (scope) return *scope;
+  if (lifecycle == Life::workspace) return Scope::workspace;
+  return lifecycle == Life::ephemeral ? Scope::run : Scope::session;
+}
+
+Result<> check_life(Life life, Scope scope) {
+  switch (life) {
+    case Life::session:
+      if (scope == Scope::session) return {};
+      return wrong("lifecycle", "session is for sandboxes that nobody shares, scope: session");
+    case Life::persistent:
+      if (scope == Scope::session) return {};
+      return wrong("lifecycle", "persistent is for sandboxes that nobody holds, scope: session");
+    case Life::ephemeral:
+      if (scope == Scope::run) return {};
+      return wrong("lifecycle", "ephemeral is for single commands, scope: run");
+    case Life::workspace:
+      if (scope != Scope::run && scope != Scope::session) return {};
+      return wrong("lifecycle",
+                   "workspace is for sandboxes that sessions hold, scope: workspace, agent or "
+                   "shared");
+  }
+  return {};
 }
 
 ReadProfiles read_profiles(const ProfileText& text) {

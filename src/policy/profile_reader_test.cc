@@ -67,7 +67,7 @@ timeout: 1500ms
   EXPECT_EQ(profile.resources.cpu, 0.5);
   EXPECT_EQ(profile.resources.memory_mb, 256);
   EXPECT_EQ(profile.resources.disk_mb, 2048);
-  EXPECT_EQ(profile.resources.sharing, Sharing::shared);
+  EXPECT_EQ(profile.resources.sharing, Sharing::limited);
   EXPECT_EQ(profile.image, "python:3.12");
   EXPECT_EQ(profile.env.at("A"), "1");
   EXPECT_THAT(*profile.drivers, ElementsAre("docker", "native"));
@@ -134,7 +134,11 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"allow_docker_socket: perhaps", "allow_docker_socket: "},
         Bad{"scope: tenant", "`scope: tenant` is not available in this version"},
         Bad{"scope: moon", "scope: expected run, session, agent, workspace or shared"},
-        Bad{"lifecycle: eternal", "expected session or persistent"},
+        Bad{"lifecycle: eternal", "expected session, persistent, workspace or ephemeral"},
+        Bad{"lifecycle: workspace\nscope: run", "lifecycle: workspace is for sandboxes that"},
+        Bad{"lifecycle: ephemeral\nscope: workspace", "lifecycle: ephemeral is for single"},
+        Bad{"lifecycle: session\nscope: agent", "lifecycle: session is for sandboxes that nobody"},
+        Bad{"lifecycle: persistent\nscope: shared", "lifecycle: persistent is for sandboxes"},
         Bad{"persistence: snapshot", "expected ephemeral, persistent or checkpoint"},
         Bad{"checkpoint: all\npersistence: checkpoint", "expected disk or memory"},
         Bad{"min_isolation: strong", "min_isolation: expected one of none, process"},
@@ -151,6 +155,21 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"inherits: No", "inherits: a profile is called NAME[@VERSION]"},
         Bad{"version: 0", "version: it is a number from 1 to 9999"},
         Bad{"workspace: public", "workspace: expected one of isolated, ro, cow, rw"}));
+
+TEST(ProfileReader, ALifecycleSettlesTheScopeThatIsNotSaid) {
+  const auto scope_of = [](const std::string& text) {
+    const auto found = read("name: x\n" + text + "\n");
+    EXPECT_THAT(found.problems, IsEmpty()) << text;
+    return found.profiles.at(0).profile.used_for();
+  };
+
+  EXPECT_EQ(scope_of("lifecycle: ephemeral"), Scope::run);
+  EXPECT_EQ(scope_of("lifecycle: workspace"), Scope::workspace);
+  EXPECT_EQ(scope_of("lifecycle: session"), Scope::session);
+  EXPECT_EQ(scope_of("lifecycle: persistent"), Scope::session);
+  EXPECT_EQ(scope_of("lifecycle: workspace\nscope: agent"), Scope::agent);
+  EXPECT_EQ(scope_of("ttl: 1m"), Scope::session);
+}
 
 TEST(ProfileReader, NeedsAName) {
   EXPECT_THAT(read("ttl: 1m\n").problems[0].message(), HasSubstr("name: missing"));

@@ -319,13 +319,10 @@ class ProfileLoader final {
     if (profile.checkpoint && profile.persistence != Persistence::checkpoint) {
       return Error(Code::invalid_argument, "checkpoint: it takes persistence: checkpoint");
     }
-    const bool is_held = profile.scope && profile.scope != Scope::session;
-    if (profile.lifecycle == Life::persistent && is_held) {
-      return Error(Code::invalid_argument,
-                   "lifecycle: persistent is for sandboxes that nobody holds, scope: session");
-    }
+    // One of the two words may be a parent's.
+    if (profile.lifecycle) TRY_OK(check_life(*profile.lifecycle, profile.used_for()));
     const bool is_kept = profile.persistence == Persistence::checkpoint;
-    if (is_kept && (profile.pool || profile.scope == Scope::run)) {
+    if (is_kept && (profile.pool || profile.used_for() == Scope::run)) {
       return Error(Code::invalid_argument,
                    "persistence: checkpoint is for sandboxes with a name, not for those of a pool "
                    "or of single commands");

@@ -159,6 +159,8 @@ profiles:
   serving:
     setup: ["setsid python3 -m http.server 8099 >/dev/null 2>&1 &"]
     readiness: {port: 8099, interval: 50ms, timeout: 20s}
+  held: {lifecycle: workspace, resources: {sharing: limited, memory: 256m}}
+  single: {lifecycle: ephemeral}
   never: {readiness: {run: "echo not yet; exit 1", interval: 20ms, timeout: 300ms}}
 """
 
@@ -208,6 +210,22 @@ class Starting(World):
     def test_what_is_missing_or_too_old_is_named(self):
         self.assertIn("requires: no-such-program: the sandbox has none", self.refused("lacking"))
         self.assertRegex(self.refused("old"), r"requires: python>=99.1: the sandbox has 3\.\d+")
+
+    def test_what_was_there_a_moment_ago_is_not_looked_for_again(self):
+        told = []
+        for _ in range(2):
+            made = self.told("create", "--profile", "python")
+            told += [stage.get("log") for stage in made["stages"] if stage["name"] == "requires"]
+            self.atoll("rm", made["id"])
+        self.assertEqual(told, [None, "known from an earlier start"])
+
+    def test_a_lifecycle_says_who_may_have_it(self):
+        self.assertIn("are held by sessions", self.refused("held"))
+        self.assertEqual(self.atoll("run", "--profile", "single", "--", "echo", "hi").stdout, "hi\n")
+        session = self.told("session", "open", "--profile", "held", "--key", "web")
+        made = json.loads(self.atoll("inspect", session["sandbox"], "--json").stdout)
+        self.assertEqual((session["scope"], made["lifecycle"], made["resources"]["sharing"]), ("workspace", "workspace", "limited"))
+        self.atoll("session", "close", session["id"])
 
     def test_a_server_listens_when_the_sandbox_is_handed_out(self):
         self.atoll("create", "--profile", "serving", "--name", "box")

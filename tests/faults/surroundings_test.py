@@ -127,7 +127,11 @@ class Shortage(unittest.TestCase):
                 made.append(answer.json["id"])
                 daemon.made.add(made[-1])
             self.assertIsNotNone(refused, "it was never refused")
-            self.assertIn(refused.status, (429, 503), refused)
+            # The host has none left: that is no quota of whoever asks, and passes.
+            self.assertEqual((refused.status, refused.json["code"]), (503, "unavailable"), refused)
+            self.assertIn("this host has no process left", refused.json["detail"])
+            self.assertTrue(refused.json["retryable"])
+            self.assertGreaterEqual(int(refused.headers["Retry-After"]), 1)
             self.assertEqual(daemon.exec(first, "echo", "fine")["stdout"], "fine\n")
         finally:
             (group / "pids.max").write_text("max")

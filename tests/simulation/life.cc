@@ -102,6 +102,13 @@ void Life::rest() {
     schedule_.release_all();
     run_dry();
     collect();
+    // The only driver of a route is asked again after a pause.
+    for (int pauses = 0; pauses < 3 && !calls_.empty(); ++pauses) {
+      pass_time(Millis(200));
+      schedule_.release_all();
+      run_dry();
+      collect();
+    }
     if (!calls_.empty()) ledger_.accuse("I1: a call is never answered");
   };
   drain();

@@ -2,7 +2,7 @@
 //
 //   atoll-simulation [--seeds N] [--first N] [--jobs N]   N lives; says which failed, and why
 //                    [--within SECONDS]                   and fails if a job needs more of a
-//                    processor
+//                    processor; how long all took by the wall is told beside it
 //   atoll-simulation --seed N [--mutant NAME]             one life, told as it happens
 //   atoll-simulation --mutant NAME [--seeds N]            with a planted lie, which must be caught
 //   atoll-simulation --twice yes [--seeds N]              the same seed must be the same life

@@ -435,9 +435,11 @@ export interface CreateSandbox {
   checkpoint?: "disk" | "memory";
   /**
    * `persistent`: it has no time that could be up, and ends with the server or by a call; this
-   * takes a profile that says so, or an administrator. Absent: as the profile says, else session.
+   * takes a profile that says so, or an administrator. `workspace`: as long as the sessions of a
+   * workspace that hold it, and only in the `sandbox` of a session. `ephemeral`: a run's, which
+   * ends with its command. Absent: as the profile says, else session.
    */
-  lifecycle?: "session" | "persistent";
+  lifecycle?: "session" | "persistent" | "workspace" | "ephemeral";
   /**
    * `none`, and only where the network is really cut off; `bridge`, the network of a container
    * engine, takes a profile that allows it. Absent: as the profile says, otherwise none.
@@ -1107,7 +1109,7 @@ export interface ProfileSettings {
   placement?: Placement;
   persistence?: "ephemeral" | "persistent" | "checkpoint";
   checkpoint?: SnapshotKind;
-  lifecycle?: "session" | "persistent";
+  lifecycle?: "session" | "persistent" | "workspace" | "ephemeral";
   /** `run`: for single commands only. The last three: made by opening a session. */
   scope?: "session" | "run" | "agent" | "workspace" | "shared";
   /** How directories of the host may be shown, at most. */
@@ -1246,12 +1248,12 @@ export interface Resources {
   /** Its part of busy processors; 100 is usual. Makes the sandbox burstable. */
   cpu_weight?: number;
   /**
-   * Whose the processors are. shared: everybody's, in equal parts under load. burstable: by
-   * `cpu_weight` under load, with `cpu` as a ceiling if it is given. dedicated: `cpu` whole
-   * processors are this sandbox's alone, and `memory_mb` is kept for it. Settled when the sandbox
-   * is made.
+   * Whose the processors are. shared: everybody's, in equal parts under load. limited: the same,
+   * with a ceiling that is there. burstable: by `cpu_weight` under load, with `cpu` as a ceiling if
+   * it is given. dedicated: `cpu` whole processors are this sandbox's alone, and `memory_mb` is
+   * kept for it. Settled when the sandbox is made.
    */
-  sharing?: "shared" | "burstable" | "dedicated";
+  sharing?: "shared" | "limited" | "burstable" | "dedicated";
 }
 
 export interface Run {

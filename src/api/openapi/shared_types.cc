@@ -19,7 +19,8 @@ constexpr Field kResources[] = {
      "Its part of busy processors; 100 is usual. Makes the sandbox burstable.",
      {.least = 1, .most = kMostCpuWeight}},
     {"sharing",
-     "Whose the processors are. shared: everybody's, in equal parts under load. burstable: by "
+     "Whose the processors are. shared: everybody's, in equal parts under load. "
+     "limited: the same, with a ceiling that is there. burstable: by "
      "`cpu_weight` under load, with `cpu` as a ceiling if it is given. dedicated: `cpu` whole "
      "processors are this sandbox's alone, and `memory_mb` is kept for it. Settled when the "
      "sandbox "

@@ -183,8 +183,9 @@ constexpr openapi::Field kCreateFields[] = {
     {"checkpoint", "What `persistence: checkpoint` keeps: files, or memory, too. Absent: files."},
     {"lifecycle",
      "`persistent`: it has no time that could be up, and ends with the server or by a call; this "
-     "takes a profile that says so, or an administrator. Absent: as the profile says, else "
-     "session."},
+     "takes a profile that says so, or an administrator. `workspace`: as long as the sessions of "
+     "a workspace that hold it, and only in the `sandbox` of a session. `ephemeral`: a run's, "
+     "which ends with its command. Absent: as the profile says, else session."},
     {"network",
      "`none`, and only where the network is really cut off; `bridge`, the network of a container "
      "engine, takes a profile that allows it. Absent: as the profile says, otherwise none."},

@@ -276,7 +276,8 @@ class ExtensionDriver final : public Driver {
     if (asked.cpu && can().limits.cpu == Limit::none) return cannot(name, "limit processors");
     if (asked.pids && can().limits.pids == Limit::none) return cannot(name, "limit processes");
     if (asked.disk_mb && can().limits.disk == Limit::none) return cannot(name, "limit the disk");
-    if (asked.cpu_weight || asked.sharing.value_or(Sharing::shared) != Sharing::shared)
+    const Sharing sharing = asked.sharing.value_or(Sharing::shared);
+    if (asked.cpu_weight || (sharing != Sharing::shared && sharing != Sharing::limited))
       return cannot(name, "share out processors by weight");
     return {};
   }

@@ -28,6 +28,7 @@
 #include "native/agent_places.h"
 #include "native/child/in_child.h"
 #include "native/child/mount_steps.h"
+#include "os/process.h"
 
 namespace atl::native {
 namespace {
@@ -415,7 +416,7 @@ Result<StartedAgent> start_box(BoxLaunch& launch) {
       clone(child_main, stack + kStackBytes, static_cast<int>(flags), &launch, &pidfd);
   const int failure = errno;
   sigprocmask(SIG_SETMASK, &saved, nullptr);
-  if (pid < 0) return os_error_from(failure, "making the sandbox's namespaces");
+  if (pid < 0) return os::process_error(failure, "making the sandbox's namespaces");
   StartedAgent started{pid, Fd(pidfd)};
   if (launch.failed_at == BoxStage::none) return started;
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {

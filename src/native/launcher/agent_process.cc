@@ -107,7 +107,7 @@ Result<StartedAgent> start_agent(int program, const AgentDescriptors& descriptor
   if (pid == 0) become_agent(&plan);
   const int failure = errno;
   sigprocmask(SIG_SETMASK, &saved, nullptr);
-  if (pid < 0) return os_error_from(failure, "starting the agent");
+  if (pid < 0) return os::process_error(failure, "starting the agent");
   if (plan.failure != 0) {
     while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }

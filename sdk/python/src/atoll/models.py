@@ -246,8 +246,10 @@ class CreateSandbox(TypedDict, total=False):
     # What `persistence: checkpoint` keeps: files, or memory, too. Absent: files.
     checkpoint: Literal["disk", "memory"]
     # `persistent`: it has no time that could be up, and ends with the server or by a call; this takes a profile
-    # that says so, or an administrator. Absent: as the profile says, else session.
-    lifecycle: Literal["session", "persistent"]
+    # that says so, or an administrator. `workspace`: as long as the sessions of a workspace that hold it, and only
+    # in the `sandbox` of a session. `ephemeral`: a run's, which ends with its command. Absent: as the profile says,
+    # else session.
+    lifecycle: Literal["session", "persistent", "workspace", "ephemeral"]
     # `none`, and only where the network is really cut off; `bridge`, the network of a container engine, takes a
     # profile that allows it. Absent: as the profile says, otherwise none.
     network: Literal["none", "bridge"]
@@ -946,7 +948,7 @@ class ProfileSettings(_ProfileSettingsRequired, total=False):
     placement: Placement
     persistence: Literal["ephemeral", "persistent", "checkpoint"]
     checkpoint: SnapshotKind
-    lifecycle: Literal["session", "persistent"]
+    lifecycle: Literal["session", "persistent", "workspace", "ephemeral"]
     # `run`: for single commands only. The last three: made by opening a session.
     scope: Literal["session", "run", "agent", "workspace", "shared"]
     # How directories of the host may be shown, at most.
@@ -1084,10 +1086,10 @@ class Resources(TypedDict, total=False):
     disk_mb: int
     # Its part of busy processors; 100 is usual. Makes the sandbox burstable.
     cpu_weight: int
-    # Whose the processors are. shared: everybody's, in equal parts under load. burstable: by `cpu_weight` under
-    # load, with `cpu` as a ceiling if it is given. dedicated: `cpu` whole processors are this sandbox's alone, and
-    # `memory_mb` is kept for it. Settled when the sandbox is made.
-    sharing: Literal["shared", "burstable", "dedicated"]
+    # Whose the processors are. shared: everybody's, in equal parts under load. limited: the same, with a ceiling
+    # that is there. burstable: by `cpu_weight` under load, with `cpu` as a ceiling if it is given. dedicated: `cpu`
+    # whole processors are this sandbox's alone, and `memory_mb` is kept for it. Settled when the sandbox is made.
+    sharing: Literal["shared", "limited", "burstable", "dedicated"]
 
 
 class Run(TypedDict, total=False):
