@@ -13,8 +13,10 @@
 namespace atl {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 using testing::SizeIs;
 
 class TemplatesTest : public ::testing::Test {
@@ -118,6 +120,24 @@ TEST_F(TemplatesTest, RollsBackAndRemovesWhatNobodyNeeds) {
   EXPECT_EQ(templates_->get(word_).error().code(), Code::not_found);
   stop();
   EXPECT_THAT(in("trash"), IsEmpty());
+}
+
+TEST_F(TemplatesTest, TellsWhoItsUsersAre) {
+  const auto added =
+      add(word_, TestArchive().file("etc/passwd", "agent:x:1000:1000::/home/agent:\n").done());
+  ASSERT_TRUE(added);
+  EXPECT_THAT(templates_->open_tree(word_)->users, ElementsAre(Pair("agent", 1000)));
+  // An earlier daemon has not noted them.
+  const std::string facts = directory_ + "/trees/" + added->id() + "/facts.json";
+  auto text = *os::read_file(AT_FDCWD, facts, 1 << 20);
+  const std::string noted = R"(,"users":{"agent":1000})";
+  ASSERT_NE(text.find(noted), std::string::npos) << text;
+  text.erase(text.find(noted), noted.size());
+  const auto file = os::open_at(AT_FDCWD, facts, O_WRONLY | O_TRUNC);
+  ASSERT_TRUE(os::write_all(file->get(), text));
+  stop();
+  ASSERT_TRUE(start());
+  EXPECT_THAT(templates_->open_tree(word_)->users, ElementsAre(Pair("agent", 1000)));
 }
 
 TEST_F(TemplatesTest, KeepsATreeWhileASandboxHasItOrIsAboutTo) {
