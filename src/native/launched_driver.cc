@@ -102,9 +102,7 @@ class LaunchedDriver final : public Driver {
 
   std::string_view name() const override { return options_.name; }
   std::optional<int64_t> only_user() const override {
-    if (is_box()) return kUserId;
-    const uid_t self = geteuid();
-    return self == 0 ? std::nullopt : std::optional<int64_t>(self);
+    return is_box() ? int64_t{kUserId} : int64_t{geteuid()};
   }
   Isolation strongest(std::string_view runtime) const override {
     return runtime.empty() ? options_.capabilities.isolation : Isolation::none;
