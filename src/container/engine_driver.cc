@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/ids.h"
 #include "base/text.h"
@@ -219,7 +218,7 @@ class EngineDriver final : public Driver {
       }
     }
     // Whoever died between the two steps of making or removing one has left the other half here.
-    for (auto& id : kept_here()) {
+    for (auto& id : kept_in(options_.directory)) {
       if (!is_trial(id) && std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
     }
     co_return ids;
@@ -432,17 +431,6 @@ class EngineDriver final : public Driver {
 
   std::vector<std::string> own_labels() const {
     return {label(kLabelInstance, fleet_->instance), label(kLabelDriver, dialect_.name)};
-  }
-
-  // The sandboxes of which there is a directory.
-  std::vector<std::string> kept_here() const {
-    std::vector<std::string> ids;
-    std::error_code trouble;
-    for (const auto& entry : std::filesystem::directory_iterator(options_.directory, trouble)) {
-      std::string name = entry.path().filename();
-      if (is_sandbox_id(name)) ids.push_back(std::move(name));
-    }
-    return ids;
   }
 
   std::string above() const { return options_.directory.substr(0, options_.directory.rfind('/')); }

@@ -2,6 +2,7 @@
 #include "core/engine.h"
 
 #include "core/engine_world_internal.h"
+#include "core/event_log.h"
 
 namespace atl {
 namespace {

@@ -310,7 +310,6 @@ bool Templates::has(const std::string& id) const {
 }
 
 Result<OpenTemplate> Templates::open_version(const std::string& id) {
-  if (!has(id)) return Error(Code::not_found, "the template's files are gone");
   TRY(auto facts, facts_of(id));
   const std::string below = id + "/" + kRoot;
   OpenTemplate opened;

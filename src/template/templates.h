@@ -107,7 +107,7 @@ class Templates final {
   Result<TemplateView> get(const TemplateReference& reference) const;
   std::vector<TemplateView> list() const;
   Result<OpenTemplate> open_tree(const TemplateReference& reference);
-  // By its id, whatever names stand for now. Code::not_found when it is gone.
+  // By its id, whatever names stand for now.
   Result<OpenTemplate> open_version(const std::string& id);
   bool has(const std::string& id) const;
 

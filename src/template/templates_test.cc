@@ -35,7 +35,8 @@ class TemplatesTest : public ::testing::Test {
     TemplateOptions options = options_;
     options.directory = directory_;
     TRY(templates_, Templates::open(loop_.get_executor(), std::move(options), clock_));
-    templates_->start_collecting([this](const std::string& path) { return path == used_; });
+    templates_->start_collecting([this](const std::string& path) { return path == used_; },
+                                 [this] { ++gone_; });
     return {};
   }
   // Lets everything that workers do come to its end.
@@ -72,6 +73,7 @@ class TemplatesTest : public ::testing::Test {
   char path_[32] = "/tmp/atoll-templates-XXXXXX";
   std::string directory_;
   std::string used_;
+  int gone_ = 0;
   TemplateOptions options_;
   asio::io_context loop_;
   FakeClock clock_;
@@ -114,12 +116,24 @@ TEST_F(TemplatesTest, RollsBackAndRemovesWhatNobodyNeeds) {
   ASSERT_TRUE(run_task(loop_, templates_->roll_back(word_)));
   EXPECT_EQ(word_of(word_), "one");
   EXPECT_THAT(in("trees"), SizeIs(1));
+  EXPECT_FALSE(templates_->has(second->id()));
+  EXPECT_EQ(gone_, 1);
 
   ASSERT_TRUE(run_task(loop_, templates_->remove(word_)));
   EXPECT_THAT(in("trees"), IsEmpty());
   EXPECT_EQ(templates_->get(word_).error().code(), Code::not_found);
   stop();
   EXPECT_THAT(in("trash"), IsEmpty());
+}
+
+TEST_F(TemplatesTest, OpensAVersionThatItsNameStandsForNoMore) {
+  const auto first = add(word_, archive("one"));
+  ASSERT_TRUE(add(word_, archive("two")));
+  const auto opened = templates_->open_version(first->id());
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(*os::read_file(opened->root.get(), "etc/word", 100), "one");
+  EXPECT_TRUE(templates_->has(first->id()));
+  EXPECT_FALSE(templates_->has("../incoming"));
 }
 
 TEST_F(TemplatesTest, TellsWhoItsUsersAre) {
