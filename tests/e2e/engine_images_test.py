@@ -296,6 +296,7 @@ class Cases:
                 self.assertEqual(terminal.wait(), 125)
         told = [event for event in daemon.call("GET", "/v1/events").json["events"] if event["type"] == "sandbox.progress"]
         self.assertEqual(len(told), 2, told)
+        self.assertEqual(self.speaks_to(daemon)("events", "--once").count("  pull 0 of an unknown number of bytes\n"), 2)
         for event in told:
             self.assertEqual((event["state"], event["progress"]), ("starting", {"stage": "pull", "done": 0, "total": 0}))
 
