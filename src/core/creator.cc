@@ -546,10 +546,10 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
       CO_TRY(spec, copy(plan.spec));
     }
     // What takes its time there is a stage of its own.
-    spec.on_progress = [this, record, next = Micros(0), &timer = plan.timer,
+    spec.on_progress = [this, &told = *record, next = Micros(0), &timer = plan.timer,
                         &under_way = plan.under_way,
                         listener = std::move(spec.on_progress)](const Progress& progress) mutable {
-      tell_progress(*record, progress, next);
+      tell_progress(told, progress, next);
       under_way = progress.is_over ? "" : progress.stage;
       if (progress.is_over) timer.mark(progress.stage);
       if (listener) listener(progress);
