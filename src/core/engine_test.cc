@@ -441,37 +441,6 @@ TEST_F(EngineTest, HowFarAnImageIsIsToldNowAndThen) {
   EXPECT_THAT(told, ElementsAre(0, 10));
 }
 
-TEST_F(EngineTest, ASandboxOfATemplateIsResetToTheVersionThatItIsOf) {
-  std::vector<std::string> made;
-  world_.host().capabilities.reset = world_.host().capabilities.templates = true;
-  world_.host().on_create = [&](const SandboxSpec& spec) {
-    made.push_back(spec.template_id + " " + spec.env.at("COLOUR") + (spec.root ? " rooted" : ""));
-  };
-  std::string opens = "first";
-  world_.options.reopen_template = [&](CreateRequest& request, const std::string& id) -> Result<> {
-    if (id != opens) return Error(Code::not_found, "the template's files are gone");
-    request.template_id = id;
-    request.root.emplace();
-    request.env["COLOUR"] = "blue";
-    return {};
-  };
-  world_.start();
-  CreateRequest request;
-  request.template_name = "tiny:1";
-  request.template_id = "first";
-  request.root.emplace().access = HostAccess::cow;
-  request.root->guest_path = "/";
-  request.env["COLOUR"] = "blue";
-  const auto created = world_.create(std::move(request));
-  ASSERT_TRUE(created) << created.error().message();
-  const SandboxView& view = *created;
-
-  ASSERT_TRUE(world_.run(world_.engine().reset({}, view.id, {{"MINE", "1"}})));
-  EXPECT_THAT(made, ElementsAre("first blue rooted", "first blue rooted"));
-  opens = "second";
-  EXPECT_EQ(world_.run(world_.engine().reset({}, view.id, {})).error().code(), Code::not_found);
-}
-
 TEST_F(EngineTest, ShuttingDownLeavesSandboxesForTheNextDaemonOrEndsThem) {
   world_.start();
   const auto id = world_.create()->id;
