@@ -30,8 +30,11 @@ void give_home(int homes, const std::string& name, const User& user, dev_t devic
     if (S_ISREG(file.info.st_mode) && file.info.st_size > static_cast<off_t>(kLargestFileOfHome))
       return os::WalkStep::go_on;
     if (file.info.st_uid != 0) return os::WalkStep::go_on;
-    const int flags = file.name.empty() ? AT_EMPTY_PATH : AT_SYMLINK_NOFOLLOW;
-    const int given = fchownat(file.directory, file.name.c_str(), user.uid, user.gid, flags);
+    // The home itself by its name: gVisor's kernel gives nothing away by a descriptor of O_PATH.
+    const bool is_home = file.name.empty();
+    const int given =
+        fchownat(is_home ? homes : file.directory, is_home ? name.c_str() : file.name.c_str(),
+                 user.uid, user.gid, AT_SYMLINK_NOFOLLOW);
     return given == 0 ? os::WalkStep::go_on : os::WalkStep::leave_out;
   };
   (void)os::walk_tree(home->get(), {.depth = 32, .files = kMostFilesOfHome}, give);

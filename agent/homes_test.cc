@@ -101,7 +101,19 @@ TEST(OnlyUser, HasTheNameAndTheHomeOfTheImage) {
 
 TEST(OnlyUser, HasOurHomeWhereTheImagesCannotBeWrittenTo) {
   const Root root("me:x:" + std::to_string(geteuid()) + ":5::/nonexistent:/bin/sh\n");
-  EXPECT_EQ(find_only_user(root.fd(), "")->home, "/home/user");
+  const auto user = find_only_user(root.fd(), "");
+  EXPECT_EQ(user->home, "/home/user");
+  EXPECT_EQ(user->listed_home, "/nonexistent");
+}
+
+TEST(MovedHome, IsSearchedBeforeTheImages) {
+  EXPECT_EQ(with_moved_home("/usr/bin:/home/agent/.local/bin:/bin", "/home/agent", "/home/user"),
+            "/usr/bin:/home/user/.local/bin:/home/agent/.local/bin:/bin");
+  EXPECT_EQ(with_moved_home("/home/agents/bin:/bin", "/home/agent", "/home/user"),
+            "/home/agents/bin:/bin");
+  // The places of a user whose home is the root are everybody's.
+  EXPECT_EQ(with_moved_home("/usr/bin:/bin", "/", "/home/user"), "/usr/bin:/bin");
+  EXPECT_EQ(with_moved_home("", "/home/agent", "/home/user"), "");
 }
 
 }  // namespace

@@ -243,6 +243,11 @@ Result<User> Jail::find_user(const std::string& asked) const {
   if (asked.empty() || asked == native::kUserName || asked == std::to_string(self)) {
     return User{self, getegid(), native::kUserName, home_};
   }
+  if (config_.confinement == native::Confinement::tree) {
+    // Whom the tree calls so.
+    const auto named = agent::find_user(root_.get(), asked);
+    if (named && named->uid == self) return User{self, getegid(), named->name, home_};
+  }
   return no_other_user(asked, self);
 }
 
@@ -254,6 +259,8 @@ std::map<std::string, std::string> Jail::environment(
   };
   if (is_box()) environment.insert({{"USER", user.name}, {"LOGNAME", user.name}});
   for (const auto& [name, value] : config_.env) environment.insert_or_assign(name, value);
+  if (!user.listed_home.empty())
+    environment["PATH"] = with_moved_home(environment["PATH"], user.listed_home, user.home);
   for (const auto& [name, value] : request) environment.insert_or_assign(name, value);
   // Nobody's to choose: by it the launcher finds what a sandbox has left.
   environment.insert_or_assign("ATOLL_SANDBOX_ID", config_.sandbox_id);

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
 #include "native/plan.h"
@@ -72,8 +73,21 @@ Result<User> find_only_user(int root, const std::string& asked) {
   user->gid = getegid();
   if (user->name == number) user->name = native::kUserName;
   // In an image that is read-only, homes are; ours is not.
-  if (faccessat(root, user->home.c_str() + 1, W_OK, AT_EACCESS) != 0) user->home = native::kHome;
+  if (faccessat(root, user->home.c_str() + 1, W_OK, AT_EACCESS) != 0)
+    user->listed_home = std::exchange(user->home, native::kHome);
   return user;
+}
+
+std::string with_moved_home(std::string_view path, std::string_view listed, std::string_view home) {
+  const std::string below = std::string(listed) + "/";
+  std::string moved;
+  for (const auto& place : split(path, ':')) {
+    if (listed.size() > 1 && place.starts_with(below))
+      moved.append(home).append("/").append(place.substr(below.size())) += ':';
+    moved.append(place) += ':';
+  }
+  if (!moved.empty()) moved.pop_back();
+  return moved;
 }
 
 }  // namespace atl::agent

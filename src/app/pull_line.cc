@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "cli/progress.h"
+#include "cli/making_line.h"
 #include "os/file.h"
 
 namespace atl::app {
@@ -28,10 +28,8 @@ ProgressListener pull_line() {
     if (now < next) return;
     next = now + kPace;
     const double seconds = std::chrono::duration<double>(now - began).count();
-    std::string line = progress.stage == "pull" ? "fetching the image" : "loading the template";
-    if (progress.total > 0)
-      line += " " + cli::progress_line(0, progress.done, progress.total, seconds);
-    say(std::string(kEmptyLine) + line);
+    say(std::string(kEmptyLine) +
+        cli::making_text(progress.stage, progress.done, progress.total, seconds));
   };
 }
 

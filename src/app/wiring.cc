@@ -49,6 +49,10 @@ struct Daemon::Impl {
     options.open_template = [this](CreateRequest& request, const std::string& name) {
       return api::v1::open_template(request, name, templates.get());
     };
+    options.reopen_template = [this](CreateRequest& request, const std::string& id) {
+      return api::v1::reopen_template(request, id, *templates);
+    };
+    options.has_template = [this](const std::string& id) { return templates->has(id); };
     return options;
   }
 
@@ -140,7 +144,8 @@ Task<> Daemon::start() {
   if (!recovered) co_return std::move(recovered).error().with("taking up sandboxes");
   CO_TRY_OK(impl.start_export());
   impl.templates->start_collecting(
-      [&engine = impl.engine](const std::string& path) { return engine.has_root(path); });
+      [&engine = impl.engine](const std::string& path) { return engine.has_root(path); },
+      [&engine = impl.engine] { engine.forget_templates(); });
   impl.ready = true;
 
   CO_TRY_OK(impl.server.listen_unix(impl.parts.socket, impl.parts.local_users ? 0666 : 0600));

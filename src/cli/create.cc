@@ -8,6 +8,7 @@
 #include "cli/explain.h"
 #include "cli/format.h"
 #include "cli/json_view.h"
+#include "cli/making_line.h"
 #include "cli/output_pipe.h"
 #include "cli/profile_source.h"
 #include "cli/report.h"
@@ -33,7 +34,10 @@ Result<int> create(Context& context) {
   TRY_OK(check_no_own_profiles(context));
   TRY(const auto client, open_client(context));
   TRY_OK(settle_directories(context, *client, asked));
-  TRY(const std::string text, client->post("/v1/sandboxes", json::encode(asked.request)));
+  MakingLine line(context, asked.request.name.value_or(""));
+  auto made = client->post("/v1/sandboxes", json::encode(asked.request));
+  line.end();
+  TRY(const std::string text, std::move(made));
   if (context.json()) {
     TRY_OK(print(text + "\n"));
     return 0;

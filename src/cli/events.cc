@@ -52,6 +52,16 @@ std::string line_of(const json::Value& event) {
                        why);
   }
   const std::string state = text("state");
+  const json::Value* progress = event.get_object().if_contains("progress");
+  if (progress != nullptr) {
+    const double done = number_at(*progress, "done");
+    const double total = number_at(*progress, "total");
+    return fmt::format("{}  {}  {} {:.0f} of {} bytes{}\n",
+                       inked_for(STDOUT_FILENO, text("at"), Ink::dim), text("sandbox"),
+                       single_line(text_at(*progress, "stage")), done,
+                       total > 0 ? fmt::format("{:.0f}", total) : "an unknown number of",
+                       name.empty() ? "" : "  " + name);
+  }
   std::string line = fmt::format(
       "{}  {}  {:>8} → {}", inked_for(STDOUT_FILENO, text("at"), Ink::dim), text("sandbox"),
       text("from"), inked_for(STDOUT_FILENO, fmt::format("{:<9}", state), ink_of_state(state)));

@@ -15,6 +15,7 @@
 #include "cli/exec_flags.h"
 #include "cli/explain.h"
 #include "cli/json_view.h"
+#include "cli/making_line.h"
 #include "cli/output_pipe.h"
 #include "cli/profile_source.h"
 #include "cli/raw_terminal.h"
@@ -164,6 +165,11 @@ Result<int> run_embedded(Context& context, Asked asked) {
   return exit_code_of(facts_from(result));
 }
 
+Result<std::string> make_sandbox(const Context& context, Client& client, const WireCreate& asked) {
+  const MakingLine line(context, asked.name.value_or(""));
+  return client.post("/v1/sandboxes", json::encode(asked));
+}
+
 // In one call that the daemon cleans up after, whatever happens to us.
 Result<int> run_remote(Context& context, Client& client, Asked asked) {
   TRY(WireExec exec, to_wire(context.args.command(), std::move(asked.exec)));
@@ -181,13 +187,17 @@ Result<int> run_remote(Context& context, Client& client, Asked asked) {
     return exit_code_of(facts_from(exit));
   }
   if (asked.input != Input::none) exec.stdin_open = true;
+  MakingLine line(context, asked.sandbox.request.name.value_or(""));
+  request.on_started = [&line] { line.end(); };
   request.exec.body = json::encode(WireRun{std::move(asked.sandbox.request), std::move(exec)});
-  TRY(const StreamEnd ended, follow_stream(client, std::move(request)));
+  auto followed = follow_stream(client, std::move(request));
+  line.end();
+  TRY(const StreamEnd ended, std::move(followed));
   return end(context, facts_from(ended.exit));
 }
 
 Result<int> run_and_keep(Context& context, Client& client, Asked asked) {
-  TRY(const std::string made, client.post("/v1/sandboxes", json::encode(asked.sandbox.request)));
+  TRY(const std::string made, make_sandbox(context, client, asked.sandbox.request));
   TRY(const auto sandbox, parse_answer(made));
   const std::string id = text_at(sandbox, "id");
   if (!context.quiet()) tell("atoll: the sandbox stays: " + id);
@@ -196,7 +206,7 @@ Result<int> run_and_keep(Context& context, Client& client, Asked asked) {
 
 // A sandbox of its own that stays until its changes are home.
 Result<int> run_and_apply(Context& context, Client& client, Asked asked) {
-  TRY(const std::string made, client.post("/v1/sandboxes", json::encode(asked.sandbox.request)));
+  TRY(const std::string made, make_sandbox(context, client, asked.sandbox.request));
   TRY(const auto sandbox, parse_answer(made));
   const std::string id = text_at(sandbox, "id");
   auto code =

@@ -27,11 +27,13 @@ constexpr size_t kPieceBytes = 256 * 1024;
 // with the loop.
 class Follower final : public std::enable_shared_from_this<Follower> {
  public:
-  Follower(Client& client, Input input, Leaving leaving, std::unique_ptr<RawTerminal> raw)
+  Follower(Client& client, Input input, Leaving leaving, std::unique_ptr<RawTerminal> raw,
+           std::function<void()> on_started)
       : connection_(client.connection()),
         input_(input),
         leaving_(leaving),
         raw_(std::move(raw)),
+        on_started_(std::move(on_started)),
         signals_(client.loop(), SIGINT, SIGTERM, SIGQUIT),
         out_(client.loop().get_executor(), STDOUT_FILENO),
         err_(client.loop().get_executor(), STDERR_FILENO),
@@ -95,6 +97,7 @@ class Follower final : public std::enable_shared_from_this<Follower> {
 
   void on_start(client::ProcessRef started) {
     end_.started = std::move(started);
+    if (on_started_) on_started_();
     if (input_ != Input::none) spawn(connection_.executor(), forward_stdin(shared_from_this()));
     // What runs there already draws itself anew.
     if (raw_) spawn(connection_.executor(), send_size(shared_from_this()));
@@ -201,6 +204,7 @@ class Follower final : public std::enable_shared_from_this<Follower> {
   Input input_;
   Leaving leaving_;
   std::unique_ptr<RawTerminal> raw_;
+  std::function<void()> on_started_;
   LeaveKeys leave_keys_;
   asio::signal_set signals_;
   OutputPipe out_;
@@ -249,8 +253,8 @@ Result<StreamEnd> follow_stream(Client& client, StreamRequest request) {
   if (request.input == Input::terminal) {
     TRY(raw, RawTerminal::enter());
   }
-  const auto follower =
-      std::make_shared<Follower>(client, request.input, request.leaving, std::move(raw));
+  const auto follower = std::make_shared<Follower>(client, request.input, request.leaving,
+                                                   std::move(raw), std::move(request.on_started));
   return run_task(client.loop(), follower->follow(std::move(request.exec)));
 }
 

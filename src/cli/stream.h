@@ -5,6 +5,7 @@
 // command's, Ctrl-C included; Ctrl-P Ctrl-Q leaves it running, where it can.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -29,6 +30,7 @@ struct StreamRequest {
   client::ExecStreamRequest exec;
   Input input = Input::none;
   Leaving leaving = Leaving::ends;
+  std::function<void()> on_started = {};  // before any of its output is there
 };
 
 struct StreamEnd {

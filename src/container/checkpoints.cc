@@ -16,6 +16,7 @@
 #include "container/json_at_internal.h"
 #include "container/kernel_trial.h"
 #include "os/file.h"
+#include "telemetry/log.h"
 
 namespace atl::container {
 namespace {
@@ -24,6 +25,7 @@ namespace {
 constexpr Millis kWritePatience = std::chrono::minutes(10);
 constexpr Millis kSilence = std::chrono::minutes(1);
 constexpr auto kTryAgain = std::chrono::minutes(10);
+constexpr std::string_view kTrialKind = "memory";
 constexpr size_t kPiece = 256 * 1024;
 constexpr const char* kFile = "memory.tar";
 constexpr size_t kLargestTrial = 64 << 20;
@@ -268,6 +270,11 @@ Task<> Checkpoints::try_out(std::string runtime) {
     if (!removed && tried) tried = std::move(removed).error();
     under_way_.erase(id);  // what is left the sweeper finds
   }
+  const auto dropped = co_await drop_trial_image(fleet_, std::string(kTrialKind));
+  if (!dropped) {
+    telemetry::log_warn("the image of a trial stays until the next sweep",
+                        {{"engine", fleet_->dialect.name}, {"why", dropped.error().message()}});
+  }
   obstacle_.reset();
   if (!tried) {
     const std::string& why = tried.error().message();
@@ -292,7 +299,7 @@ Task<> Checkpoints::try_once(std::string first, std::string second) {
   spec.agent = fleet_->agent_on_engine();
   CO_TRY(const auto door, AgentDoor::make(fleet_->executor, fleet_->directory, first));
   spec.door = door->path();
-  CO_TRY(spec.image, co_await get_trial_image(fleet_));
+  CO_TRY(spec.image, co_await get_trial_image(fleet_, std::string(kTrialKind)));
   const std::string container = container_name(first);
   CO_TRY_OK(co_await fleet_->client.create(container, to_json(spec, fleet_->dialect)));
   CO_TRY_OK(co_await fleet_->client.start(container));

@@ -27,6 +27,9 @@ constexpr std::string_view kSocketInside = "/var/run/docker.sock";
 constexpr std::string_view kLabelInstance = "atoll.instance";
 constexpr std::string_view kLabelDriver = "atoll.driver";
 constexpr std::string_view kLabelSandbox = "atoll.sandbox";
+// Of images that are of our making: whose template it is, by its id; and what a trial tries.
+constexpr std::string_view kLabelTemplate = "atoll.template";
+constexpr std::string_view kLabelTrial = "atoll.trial";
 // How the container is made and spoken to: one of another generation is not taken up.
 constexpr std::string_view kLabelGeneration = "atoll.generation";
 constexpr std::string_view kGeneration = "1";

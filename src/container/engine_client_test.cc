@@ -198,13 +198,37 @@ TEST(EngineClient, LabelsWhatItImports) {
   ScriptedEngine engine({ping("1.41"), answer(200, "{}")});
   EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));
 
+  const Labels labels{{"atoll.instance", "/of a/$place"}, {"atoll.template", "0123"}};
   const auto imported = run_task(
-      loop, EngineImages(client.line()).import("atoll-template:1", []() -> Task<std::string> {
+      loop,
+      EngineImages(client.line()).import("atoll-template:1", labels, []() -> Task<std::string> {
         co_return std::string();
       }));
 
   EXPECT_TRUE(imported.has_value()) << imported.error().message();
-  EXPECT_THAT(engine.asked().back(), HasSubstr("&changes=LABEL%20atoll.driver%3Ddocker"));
+  EXPECT_THAT(engine.asked().back(), HasSubstr("&changes=LABEL%20atoll.driver%3Ddocker&"));
+  EXPECT_THAT(engine.asked().back(), HasSubstr("&changes=LABEL%20atoll.template%3D0123"));
+  // Nothing in a path is a word of the recipe's.
+  EXPECT_THAT(engine.asked().back(),
+              HasSubstr("&changes=LABEL%20atoll.instance%3D%22%2Fof%20a%2F%5C%24place%22"));
+}
+
+TEST(EngineClient, ListsImagesOfItsDriverThatAreNoSnapshots) {
+  asio::io_context loop;
+  ScriptedEngine engine({ping("1.41"), answer(200, R"([
+    {"RepoTags":["mine:1","other-name:1"],"Labels":{"atoll.driver":"docker","atoll.template":"a"}},
+    {"RepoTags":["theirs:1"],"Labels":{"atoll.driver":"podman","atoll.template":"b"}},
+    {"RepoTags":["kept:1"],"Labels":{"atoll.driver":"docker","atoll.template":"a","atoll.snapshot":"s"}},
+    {"RepoTags":null,"Labels":{"atoll.driver":"docker","atoll.template":"c"}},
+    {"RepoTags":["bare:1"],"Labels":null}, 7])")});
+  EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));
+
+  const auto listed = run_task(loop, EngineImages(client.line()).list_labelled("atoll.template"));
+
+  ASSERT_TRUE(listed.has_value()) << listed.error().message();
+  std::vector<std::string> names;
+  for (const auto& image : *listed) names.push_back(image.name);
+  EXPECT_THAT(names, testing::ElementsAre("mine:1", "other-name:1"));
 }
 
 TEST(EngineClient, SaysThatNobodyIsThere) {

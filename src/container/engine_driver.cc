@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/ids.h"
 #include "base/text.h"
@@ -21,6 +20,7 @@
 #include "container/snapshot_images.h"
 #include "driver/file_snapshots.h"
 #include "driver/memory_refusal.h"
+#include "native/plan.h"
 #include "os/file.h"
 #include "telemetry/log.h"
 
@@ -54,8 +54,8 @@ class EngineDriver final : public Driver {
     }
     trials_ = std::make_shared<KernelTrials>(fleet_);
     checkpoints_ = std::make_unique<Checkpoints>(fleet_);
-    supply_ = std::make_shared<ImageSupply>(fleet_->images, dialect, options_.pull_patience,
-                                            options_.archive_tree);
+    supply_ = std::make_shared<ImageSupply>(fleet_->images, dialect, fleet_->instance,
+                                            options_.pull_patience, options_.archive_tree);
     // Who ends with us keeps nothing.
     if (!options_.directory.empty() && !options_.ends_with_us) {
       images_ = std::make_unique<SnapshotImages>(fleet_->client.line(), fleet_->instance);
@@ -80,6 +80,7 @@ class EngineDriver final : public Driver {
   Isolation strongest(std::string_view runtime) const override {
     return runtime.empty() ? Isolation::container : Isolation::vm;
   }
+  std::optional<int64_t> only_user() const override { return native::kUserId; }
   bool is_somebody_elses() const override { return true; }
 
   Task<Capabilities> probe() override {
@@ -96,7 +97,8 @@ class EngineDriver final : public Driver {
     CO_TRY(made.shares, make_shares(spec, share_rules(spec)));
     CO_TRY_OK(add_socket(spec, made));
     made.image = spec.image.empty() ? options_.image : spec.image;
-    if (!spec.template_id.empty()) made.image = template_image(dialect_, spec.template_id);
+    if (!spec.template_id.empty())
+      made.image = template_image(dialect_, fleet_->instance, spec.template_id);
     // Of an image that is not there nobody knows the volumes.
     auto found = co_await fleet_->images.inspect(made.image);
     if (found) made.volumes = std::move(found->volumes);
@@ -222,7 +224,7 @@ class EngineDriver final : public Driver {
       }
     }
     // Whoever died between the two steps of making or removing one has left the other half here.
-    for (auto& id : kept_here()) {
+    for (auto& id : kept_in(options_.directory)) {
       if (!is_trial(id) && std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
     }
     co_return ids;
@@ -300,6 +302,15 @@ class EngineDriver final : public Driver {
     if (!is_snapshot_id(id)) co_return Error(Code::invalid_argument, "malformed snapshot id");
     CO_TRY_OK(co_await images_->drop(id));
     co_return co_await files_->drop(std::move(id));
+  }
+
+  Task<> forget_templates(std::function<bool(const std::string&)> is_needed) override {
+    if (malformed_) co_return Result<>();
+    CO_TRY_OK(co_await drop_left_trial_images(fleet_, [this](const std::string& instance) {
+      const bool is_trying = !trials_->under_way().empty() || !checkpoints_->under_way().empty();
+      return instance == fleet_->instance && !is_trying;
+    }));
+    co_return co_await supply_->forget(std::move(is_needed));
   }
 
   Task<> fork(Sandbox& parent, std::vector<SandboxSpec> children, SnapshotRequest by) override {
@@ -389,7 +400,10 @@ class EngineDriver final : public Driver {
                             {{"container", one.id}, {"why", removed.error().message()}});
       }
     }
-    co_return Result<>();
+    co_return co_await drop_left_trial_images(
+        fleet_, [directory = options_.directory](const std::string& instance) {
+          return is_left_over(instance, directory);
+        });
   }
 
   // A profile's roots hold instead of those that the driver is configured with.
@@ -417,17 +431,6 @@ class EngineDriver final : public Driver {
 
   bool is_trial(const std::string& id) const {
     return trials_->under_way().contains(id) || checkpoints_->under_way().contains(id);
-  }
-
-  // The sandboxes of which there is a directory.
-  std::vector<std::string> kept_here() const {
-    std::vector<std::string> ids;
-    std::error_code trouble;
-    for (const auto& entry : std::filesystem::directory_iterator(options_.directory, trouble)) {
-      std::string name = entry.path().filename();
-      if (is_sandbox_id(name)) ids.push_back(std::move(name));
-    }
-    return ids;
   }
 
   std::string above() const { return options_.directory.substr(0, options_.directory.rfind('/')); }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "container/container_spec.h"
 #include "container/json_at_internal.h"
+#include "container/snapshot_images.h"
 #include "json/write.h"
 
 namespace atl::container {
@@ -31,6 +32,19 @@ std::string image_path(const std::string& image) {
 
 bool has_any(const std::string& text, std::initializer_list<std::string_view> words) {
   return std::ranges::any_of(words, [&](std::string_view word) { return has_word(text, word); });
+}
+
+// As an instruction of a recipe has it: plain where it can be, as podman takes nothing else.
+std::string in_a_label(const std::string& value) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@-";
+  if (!value.empty() && value.find_first_not_of(kPlain) == std::string::npos) return value;
+  std::string quoted = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\' || c == '$') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
 }
 
 struct ImageName {
@@ -162,15 +176,17 @@ Task<> EngineImages::pull(std::string image, std::string authorization, Millis p
   co_return Result<>();
 }
 
-Task<> EngineImages::import(std::string image, std::function<Task<std::string>()> next_piece,
+Task<> EngineImages::import(std::string image, Labels labels,
+                            std::function<Task<std::string>()> next_piece,
                             std::shared_ptr<GiveUp> give_up) {
   Followed call;
   call.give_up = std::move(give_up);
   // The tag is part of the name: podman overlooks one that is given beside it.
-  const std::string label =
-      "LABEL " + std::string(kLabelDriver) + "=" + std::string(line_.dialect().name);
-  call.path = "/images/create?fromSrc=-&repo=" + net::percent_encode(image) +
-              "&changes=" + net::percent_encode(label);
+  call.path = "/images/create?fromSrc=-&repo=" + net::percent_encode(image);
+  labels.emplace(kLabelDriver, line_.dialect().name);
+  // Podman takes one of them at a time.
+  for (const auto& [name, value] : labels)
+    call.path += "&changes=" + net::percent_encode("LABEL " + name + "=" + in_a_label(value));
   call.headers.add("Content-Type", "application/x-tar");
   call.next_piece = std::move(next_piece);
   call.silence = kImportTime;
@@ -178,24 +194,27 @@ Task<> EngineImages::import(std::string image, std::function<Task<std::string>()
   co_return co_await line_.follow(std::move(call));
 }
 
-Task<std::vector<std::string>> EngineImages::list_tags(std::string repository) {
+// Asked by one label, and the rest is looked at here, as SnapshotImages::list() does.
+Task<std::vector<LabelledImage>> EngineImages::list_labelled(std::string label) {
   std::string filters;
-  json::write_value(filters, json::Object{{"reference", json::Array{repository}}});
+  json::write_value(filters, json::Object{{"label", json::Array{label}}});
   std::string path = "/images/json?filters=" + net::percent_encode(filters);
   CO_TRY(const auto told, co_await line_.ask(net::Method::get, std::move(path), {}, Pace::slow));
-  std::vector<std::string> tags;
-  if (!told.is_array()) co_return tags;
+  std::vector<LabelledImage> images;
+  if (!told.is_array()) co_return images;
   for (const json::Value& row : told.as_array()) {
+    const json::Value* held = find(&row, "Labels");
     const json::Value* names = find(&row, "RepoTags");
-    if (names == nullptr || !names->is_array()) continue;
+    if (held == nullptr || !held->is_object() || names == nullptr || !names->is_array()) continue;
+    Labels labels;
+    for (const auto& one : held->as_object()) labels[one.key()] = text_at(held, one.key());
+    if (labels.contains(std::string(kLabelSnapshot))) continue;
+    if (labels[std::string(kLabelDriver)] != line_.dialect().name) continue;
     for (const auto& one : names->as_array()) {
-      if (!one.is_string()) continue;
-      const ImageName name = split_name(std::string(one.as_string()));
-      if (name.repository == repository || name.repository.ends_with("/" + repository))
-        tags.push_back(name.tag);
+      if (one.is_string()) images.push_back({std::string(one.as_string()), labels});
     }
   }
-  co_return tags;
+  co_return images;
 }
 
 Task<> EngineImages::remove(std::string image) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,13 @@ struct ImageFacts {
   std::vector<std::string> digests;  // "name@sha256:…", as registries know it
   std::vector<std::string> volumes;  // paths that it declares as such
   std::string architecture;          // "amd64"; "" = it does not say
+};
+
+using Labels = std::map<std::string, std::string>;
+
+struct LabelledImage {
+  std::string name;  // "repository:tag"
+  Labels labels;
 };
 
 // One that a name without a registry's is looked for at.
@@ -44,12 +52,13 @@ class EngineImages final {
   Task<> pull(std::string image, std::string authorization, Millis patience, PullWatch watch);
 
   // Makes an image of a root file system, a tar archive in pieces (the empty one is its end), that
-  // bears the label of our driver (container_spec.h): all daemons of the host share it. One of that
-  // name that is there keeps its content and loses the name.
-  Task<> import(std::string image, std::function<Task<std::string>()> next_piece,
+  // bears these labels and the one of our driver (container_spec.h). One of that name that is there
+  // keeps its content and loses the name.
+  Task<> import(std::string image, Labels labels, std::function<Task<std::string>()> next_piece,
                 std::shared_ptr<GiveUp> give_up = nullptr);
-  // Those of this repository: "tag".
-  Task<std::vector<std::string>> list_tags(std::string repository);
+  // Those of our driver that bear this label, by each of their names, the newest first. What was
+  // committed of their containers bears it, too, and is left out.
+  Task<std::vector<LabelledImage>> list_labelled(std::string label);
   // One that is gone is no error; Code::conflict when a container has it.
   Task<> remove(std::string image);
 

@@ -5,17 +5,34 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/text.h"
+#include "container/container_spec.h"
 #include "container/registry_login.h"
+#include "crypto/hash.h"
 #include "telemetry/log.h"
 
 namespace atl::container {
 
-std::string template_repository(const Dialect& dialect) {
-  return std::string(dialect.local_prefix) + "atoll-template";
+namespace {
+
+constexpr size_t kMarkLength = 16;
+
+Task<std::string> counted(Task<std::string> piece, ProgressListener listener,
+                          std::shared_ptr<uint64_t> sent) {
+  CO_TRY(auto bytes, co_await std::move(piece));
+  listener({.stage = "load", .done = *sent += bytes.size()});
+  co_return bytes;
 }
 
-std::string template_image(const Dialect& dialect, const std::string& template_id) {
-  return template_repository(dialect) + ":" + template_id;
+}  // namespace
+
+std::string mark_of_instance(const std::string& instance) {
+  return crypto::sha256_hex(instance).substr(0, kMarkLength);
+}
+
+std::string template_image(const Dialect& dialect, const std::string& instance,
+                           const std::string& template_id) {
+  return std::string(dialect.local_prefix) + "atoll-template:" + template_id + "-" +
+         mark_of_instance(instance);
 }
 
 Task<ReadyImage> ImageSupply::get(WantedImage wanted) {
@@ -64,7 +81,7 @@ Task<ReadyImage> ImageSupply::get_named(WantedImage wanted) {
 
 Task<ReadyImage> ImageSupply::get_template(WantedImage wanted) {
   const auto self = shared_from_this();
-  const std::string name = template_image(dialect_, wanted.template_id);
+  const std::string name = template_image(dialect_, instance_, wanted.template_id);
   for (;;) {
     auto found = co_await images_.inspect(name);
     if (found) co_return ReadyImage{name, *std::move(found)};
@@ -92,13 +109,12 @@ Task<> ImageSupply::load(WantedImage wanted, std::string name) {
   auto pieces = archive_(std::move(tree));
   if (wanted.on_progress) {
     pieces = [pieces = std::move(pieces), listener = wanted.on_progress,
-              sent = std::make_shared<uint64_t>(0)] {
-      listener({.stage = "load", .done = *sent += 1});
-      return pieces();
-    };
+              sent = std::make_shared<uint64_t>(0)] { return counted(pieces(), listener, sent); };
   }
-  auto loaded =
-      co_await images_.import(std::move(name), std::move(pieces), std::move(wanted.give_up));
+  Labels labels{{std::string(kLabelInstance), instance_},
+                {std::string(kLabelTemplate), wanted.template_id}};
+  auto loaded = co_await images_.import(std::move(name), std::move(labels), std::move(pieces),
+                                        std::move(wanted.give_up));
   if (wanted.on_progress) wanted.on_progress({.stage = "load", .is_over = true});
   if (!loaded && loaded.error().code() == Code::deadline_exceeded) {
     co_return Error(Code::unavailable,
@@ -113,14 +129,39 @@ Task<> ImageSupply::load(WantedImage wanted, std::string name) {
   co_return Result<>();
 }
 
+Task<std::vector<LabelledImage>> ImageSupply::list_own() {
+  CO_TRY(auto images, co_await images_.list_labelled(std::string(kLabelTemplate)));
+  // What somebody has named again is theirs.
+  std::erase_if(images, [this](LabelledImage& image) {
+    return image.labels[std::string(kLabelInstance)] != instance_ ||
+           image.name !=
+               template_image(dialect_, instance_, image.labels[std::string(kLabelTemplate)]);
+  });
+  co_return images;
+}
+
+Task<> ImageSupply::drop(std::string name) {
+  auto removed = co_await images_.remove(std::move(name));
+  // One that a sandbox has goes another time.
+  if (!removed && removed.error().code() != Code::conflict) co_return removed;
+  co_return Result<>();
+}
+
 Task<> ImageSupply::forget_old(std::string kept) {
-  // The engine lists the newest first.
-  CO_TRY(const auto tags, co_await images_.list_tags(template_repository(dialect_)));
-  for (size_t i = kMostTemplateImages; i < tags.size(); ++i) {
-    if (tags[i] == kept) continue;
-    auto removed = co_await images_.remove(template_image(dialect_, tags[i]));
-    // One that a sandbox has goes another time.
-    if (!removed && removed.error().code() != Code::conflict) co_return removed;
+  CO_TRY(auto images, co_await list_own());
+  for (size_t i = kMostTemplateImages; i < images.size(); ++i) {
+    if (images[i].labels[std::string(kLabelTemplate)] == kept) continue;
+    CO_TRY_OK(co_await drop(images[i].name));
+  }
+  co_return Result<>();
+}
+
+Task<> ImageSupply::forget(std::function<bool(const std::string& template_id)> is_needed) {
+  const auto self = shared_from_this();
+  CO_TRY(auto images, co_await list_own());
+  for (auto& image : images) {
+    if (is_needed(image.labels[std::string(kLabelTemplate)])) continue;
+    CO_TRY_OK(co_await drop(image.name));
   }
   co_return Result<>();
 }

@@ -11,13 +11,16 @@
 #include "base/tar.h"
 #include "base/text.h"
 #include "container/container_spec.h"
+#include "container/image_supply.h"
 #include "os/file.h"
+#include "telemetry/log.h"
 
 namespace atl::container {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(30);
 constexpr auto kTryAgain = std::chrono::minutes(1);
+constexpr std::string_view kKind = "kernel";
 constexpr size_t kLongestView = 1024;
 constexpr std::string_view kSharesTheKernel[] = {"runc", "crun", "youki", "nvidia"};
 
@@ -102,6 +105,11 @@ Task<KernelVerdict> KernelTrials::judge(EngineFacts::Runtime runtime, std::strin
   }
   busy_ = std::make_shared<Event>(fleet_->executor);
   auto verdict = co_await try_runtime(runtime.name, std::move(plain));
+  const auto dropped = co_await drop_trial_image(fleet_, std::string(kKind));
+  if (!dropped) {
+    telemetry::log_warn("the image of a trial stays until the next sweep",
+                        {{"engine", fleet_->dialect.name}, {"why", dropped.error().message()}});
+  }
   std::exchange(busy_, nullptr)->fire();
   if (!verdict && verdict.error().code() == Code::cancelled) co_return std::move(verdict).error();
   Known known{runtime.definition, {}, std::nullopt};
@@ -169,7 +177,7 @@ Task<std::string> KernelTrials::ask_container(std::string id, std::string runtim
   make_room_for_sentry(spec);
   spec.instance = fleet_->instance;
   spec.agent = fleet_->agent_on_engine();
-  CO_TRY(spec.image, co_await get_trial_image(fleet_));
+  CO_TRY(spec.image, co_await get_trial_image(fleet_, std::string(kKind)));
   const std::string container = container_name(id);
   CO_TRY_OK(co_await fleet_->client.create(container, to_trial_json(spec, fleet_->dialect)));
   CO_TRY_OK(co_await fleet_->copy_agent(container));
@@ -187,14 +195,41 @@ Task<std::string> KernelTrials::ask_container(std::string id, std::string runtim
   co_return said;
 }
 
-Task<std::string> get_trial_image(std::shared_ptr<Fleet> fleet) {
-  const std::string name = std::string(fleet->dialect.local_prefix) + "atoll-kernel-trial:1";
+namespace {
+
+std::string trial_image(const Fleet& fleet, const std::string& kind) {
+  return std::string(fleet.dialect.local_prefix) + "atoll-trial:" + kind + "-" +
+         mark_of_instance(fleet.instance);
+}
+
+}  // namespace
+
+Task<std::string> get_trial_image(std::shared_ptr<Fleet> fleet, std::string kind) {
+  const std::string name = trial_image(*fleet, kind);
   auto found = co_await fleet->images.inspect(name);
   if (found) co_return name;
   if (found.error().code() != Code::not_found) co_return std::move(found).error();
   const auto left = std::make_shared<std::string>(empty_root());
-  CO_TRY_OK(co_await fleet->images.import(name, [left] { return take_all(left); }));
+  Labels labels{{std::string(kLabelInstance), fleet->instance}, {std::string(kLabelTrial), kind}};
+  CO_TRY_OK(
+      co_await fleet->images.import(name, std::move(labels), [left] { return take_all(left); }));
   co_return name;
+}
+
+Task<> drop_trial_image(std::shared_ptr<Fleet> fleet, std::string kind) {
+  co_return co_await fleet->images.remove(trial_image(*fleet, kind));
+}
+
+Task<> drop_left_trial_images(std::shared_ptr<Fleet> fleet,
+                              std::function<bool(const std::string& instance)> is_ended) {
+  CO_TRY(auto images, co_await fleet->images.list_labelled(std::string(kLabelTrial)));
+  for (auto& image : images) {
+    if (!is_ended(image.labels[std::string(kLabelInstance)])) continue;
+    auto removed = co_await fleet->images.remove(image.name);
+    // One that a container has goes another time.
+    if (!removed && removed.error().code() != Code::conflict) co_return removed;
+  }
+  co_return Result<>();
 }
 
 }  // namespace atl::container

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -37,8 +38,14 @@ struct KernelVerdict {
   bool is_untried = false;   // nobody knows: its containers may have a kernel of their own
 };
 
-// An image with nothing in it, for containers of trials. It stays with the engine.
-Task<std::string> get_trial_image(std::shared_ptr<Fleet> fleet);
+// An image with nothing in it, for containers of trials of this kind, "kernel" for example; it goes
+// with the trial.
+Task<std::string> get_trial_image(std::shared_ptr<Fleet> fleet, std::string kind);
+Task<> drop_trial_image(std::shared_ptr<Fleet> fleet, std::string kind);
+// Those that were left when somebody who made trials died, of whoever is_ended() says that of by
+// their kLabelInstance.
+Task<> drop_left_trial_images(std::shared_ptr<Fleet> fleet,
+                              std::function<bool(const std::string& instance)> is_ended);
 // Runtimes that are known to share the host's kernel.
 bool shares_the_kernel(std::string_view runtime);
 // The engine's own if it is such a one, otherwise another of its; "" = it has none.

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/ids.h"
 #include "os/file.h"
 
 namespace atl::container {
@@ -27,6 +28,16 @@ std::string mark_of(const std::string& base) {
 
 std::string instance_of_run(const std::string& directory) {
   return directory + mark_of(base_of(directory));
+}
+
+std::vector<std::string> kept_in(const std::string& directory) {
+  std::vector<std::string> ids;
+  std::error_code trouble;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, trouble)) {
+    std::string name = entry.path().filename();
+    if (is_sandbox_id(name)) ids.push_back(std::move(name));
+  }
+  return ids;
 }
 
 bool is_left_over(std::string_view instance, const std::string& directory) {

@@ -8,11 +8,15 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace atl::container {
 
 // Whose the containers of a run are: `directory` is base/run-XXXXXX/engines/NAME.
 std::string instance_of_run(const std::string& directory);
+
+// The ids of sandboxes that have a directory in this one.
+std::vector<std::string> kept_in(const std::string& directory);
 
 // True when it is a run's beside the one of `directory`, and that run has ended.
 bool is_left_over(std::string_view instance, const std::string& directory);

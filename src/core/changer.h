@@ -57,6 +57,7 @@ class Changer final {
     std::shared_ptr<Sandbox> old;              // null: nothing is left of it
     std::shared_ptr<const SnapshotView> from;  // null: from the beginning
     std::shared_ptr<const policy::Startup> startup;
+    CreateRequest root;  // of a template: its tree, and the environment that its image gives
   };
   Task<Remake> prepare_remake(RecordPtr record, Caller caller);
   Task<SandboxView> remake(RecordPtr record, Remake with, Intent intent, std::string doing);

@@ -57,6 +57,8 @@ Result<SandboxSpec> copy(const SandboxSpec& spec) {
   return other;
 }
 
+constexpr Micros kProgressPace = std::chrono::milliseconds(500);
+
 // To a run, and to one that waits in a pool, nobody comes back.
 void never_wait(CreateRequest& request) {
   if (request.persistence == Persistence::checkpoint) request.persistence = Persistence::ephemeral;
@@ -555,8 +557,10 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
       CO_TRY(spec, copy(plan.spec));
     }
     // What takes its time there is a stage of its own.
-    spec.on_progress = [&timer = plan.timer, &under_way = plan.under_way,
-                        listener = std::move(spec.on_progress)](const Progress& progress) {
+    spec.on_progress = [this, &told = *record, next = Micros(0), &timer = plan.timer,
+                        &under_way = plan.under_way,
+                        listener = std::move(spec.on_progress)](const Progress& progress) mutable {
+      tell_progress(told, progress, next);
       under_way = progress.is_over ? "" : progress.stage;
       if (progress.is_over) timer.mark(progress.stage);
       if (listener) listener(progress);
@@ -579,6 +583,17 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
     plan.timer.tell(stage.empty() ? "create" : stage, why);
     if (*next != plan.at) CO_TRY_OK(co_await move_to(plan, *next));
   }
+}
+
+// An image that comes tells of every piece, and whoever follows the events wants to know now and
+// then. What nobody has been told of yet is parked, and nobody's.
+void Creator::tell_progress(const SandboxRecord& record, const Progress& progress, Micros& next) {
+  const bool is_awaited = progress.stage == "pull" || progress.stage == "load";
+  if (!is_awaited || record.lifecycle == Lifecycle::pooled) return;
+  const Micros now = parts_.clock.boot();
+  if (progress.is_over || now < next) return;
+  next = now + kProgressPace;
+  parts_.events.add_progress(record, progress);
 }
 
 size_t Creator::find_next(const Plan& plan) const {

@@ -100,6 +100,8 @@ class Creator final {
   Result<Plan> plan(const Caller& caller, CreateRequest request, Lifecycle lifecycle,
                     telemetry::StageTimer timer, Entry entry);
   Task<> make(Plan plan);
+  // At most one event every kProgressPace; `next` is when there may be another.
+  void tell_progress(const SandboxRecord& record, const Progress& progress, Micros& next);
   // What was parked becomes the plan's, or goes and is made afresh.
   Task<> take_over(Plan& plan);
   void note_pool(const Plan& plan);

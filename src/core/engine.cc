@@ -470,8 +470,10 @@ Result<ExecRequest> Engine::complete(const Caller& caller, std::string_view id_o
   TRY(const auto record, impl_->parts.sandboxes.get(caller, id_or_name));
   fill_in(request, record->asked.defaults());
   const DriverSlot* slot = impl_->parts.drivers.find(record->driver);
+  const Asked& asked = record->asked;
+  const auto number = request.user == asked.user ? asked.user_number : std::nullopt;
   if (slot == nullptr || !slot->capabilities || slot->capabilities->users ||
-      !names_other_user(request.user)) {
+      !is_other_user(*slot->driver, request.user, number)) {
     return request;
   }
   return impl_->parts.drivers.lacking(record->driver, "run as user " + to_printable(request.user),
@@ -631,6 +633,9 @@ Task<> Engine::close_session(Caller caller, std::string id) {
 
 Task<StartRecord> Engine::start_record(Caller caller, std::string id_or_name) {
   return impl_->to_end(find_start_record(impl_->parts, std::move(caller), std::move(id_or_name)));
+}
+void Engine::forget_templates() {
+  spawn(impl_->parts.executor, impl_->sweeper.forget_templates(), [self = impl_](Result<>) {});
 }
 Task<> Engine::catch_up() { return impl_->to_end(impl_->sweeper.catch_up()); }
 

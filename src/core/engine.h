@@ -128,6 +128,8 @@ struct CreateRequest {
   // Keeps the template's tree until a sandbox has it.
   std::shared_ptr<const void> root_hold;
   std::string template_id;  // see SandboxSpec
+  // Of a template: the numbers of its users, by name.
+  std::map<std::string, int64_t> root_users;
   std::string image;
   Pull pull = Pull::missing;
   std::string runtime;
@@ -397,6 +399,11 @@ struct EngineOptions {
   size_t most_parked = 256;  // in all pools
   // Gives the request a template's tree as its root; empty where no templates are kept.
   std::function<Result<>(CreateRequest& request, const std::string& name)> open_template = {};
+  // The same of the version with this id, whatever its name stands for now.
+  std::function<Result<>(CreateRequest& request, const std::string& id)> reopen_template = {};
+  // Whether the template with this id is kept. Empty: nobody knows, and drivers keep what they
+  // have.
+  std::function<bool(const std::string& id)> has_template = {};
   AdmissionOptions admission = {};
   std::shared_ptr<policy::Judge> judge = nullptr;  // asked before something is made; null = nobody
   RoutingOptions routing = {};
@@ -556,6 +563,8 @@ class Engine final : private DriverListener {
   Task<> feel_pulses();
   Task<> end_sessions();  // those that nobody has renewed
   Task<> catch_up();
+  // Templates have gone: drivers let what they have of them go, and nobody waits for that.
+  void forget_templates();
 
  private:
   void on_ended(const Driver& by, std::string id, EndedBy why) override;

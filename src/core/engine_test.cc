@@ -2,6 +2,7 @@
 #include "core/engine.h"
 
 #include "core/engine_world_internal.h"
+#include "core/event_log.h"
 
 namespace atl {
 namespace {
@@ -415,6 +416,29 @@ TEST_F(EngineTest, ACallGoesOnToItsEndWhenItsCallerGoesAway) {
   world_.settle();
 
   EXPECT_EQ(world_.state_of("web"), State::running);
+}
+
+TEST_F(EngineTest, HowFarAnImageIsIsToldNowAndThen) {
+  world_.host().on_create = [this](const SandboxSpec& spec) {
+    spec.on_progress({.stage = "boot"});
+    for (uint64_t done = 0; done < 20; ++done) {
+      spec.on_progress({.stage = "pull", .done = done, .total = 20});
+      world_.advance(std::chrono::milliseconds(50));
+    }
+    spec.on_progress({.stage = "pull", .is_over = true});
+  };
+  world_.start();
+  const auto id = world_.create()->id;
+
+  std::vector<uint64_t> told;
+  for (const auto& event : world_.engine().events().after(0, 1'000).events) {
+    if (!event->progress) continue;
+    EXPECT_EQ(event->sandbox, id);
+    EXPECT_EQ(event->to, State::starting);
+    EXPECT_EQ(event->progress->stage, "pull");
+    told.push_back(event->progress->done);
+  }
+  EXPECT_THAT(told, ElementsAre(0, 10));
 }
 
 TEST_F(EngineTest, ShuttingDownLeavesSandboxesForTheNextDaemonOrEndsThem) {

@@ -32,6 +32,10 @@ void EventLog::add_health(const SandboxRecord& record) {
        record);
 }
 
+void EventLog::add_progress(const SandboxRecord& record, Progress progress) {
+  keep({.from = record.state, .to = record.state, .progress = std::move(progress)}, record);
+}
+
 void EventLog::add_driver(std::string driver, std::string change, std::string reason) {
   keep({.driver = std::move(driver),
         .reason = std::move(reason),

@@ -38,6 +38,7 @@ struct SandboxEvent {
   bool is_run = false;
   std::string reason;                    // why it failed or ended, where that needs words
   std::optional<size_t> queue_position;  // of one that begins to wait for its turn
+  std::optional<Progress> progress;      // of one that is being made, and takes its time
   // Of an event that is about a driver and no sandbox: "down", "healthy", "circuit_open" …
   std::string driver_change = {};
 
@@ -57,6 +58,8 @@ class EventLog final {
   // It is nowhere yet but in the queue: pending, and pending it stays.
   void add_waiting(const SandboxView& view, Lifecycle lifecycle, size_t position);
   void add_driver(std::string driver, std::string change, std::string reason);
+  // What takes its time while it is made has gone on.
+  void add_progress(const SandboxRecord& record, Progress progress);
   // Its health has changed, and its state has not.
   void add_health(const SandboxRecord& record);
 

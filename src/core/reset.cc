@@ -1,9 +1,8 @@
 // Changer::reset: the same sandbox as if nobody had ever used it.
 //
 // The old one is destroyed whole before a new one is made under its id, so what the next user finds
-// does not depend on how well somebody cleans up. Directories of the host are not the sandbox's to
-// clean, and a template's tree has to be opened by whoever asks: with either a sandbox is not
-// reset.
+// does not depend on how well somebody cleans up. A template's tree is as it was, whatever its name
+// stands for now. Directories of the host are not the sandbox's to clean: with one it is not reset.
 #include "core/changer.h"
 #include "core/creator.h"
 #include "core/healing.h"
@@ -22,13 +21,11 @@ bool can_reset(const Capabilities& can) { return can.reset; }
 
 Result<> check_has_no_directories(const SandboxRecord& record) {
   const Asked& asked = record.asked;
-  if (!asked.workspace && asked.mounts.empty() && !asked.root) return {};
-  const bool is_template = !asked.template_.empty() && !asked.workspace && asked.mounts.empty();
-  return Error(Code::unsupported,
-               "sandbox " + record.id +
-                   (is_template ? " has a template's root, which a reset cannot give it again"
-                                : " has directories of the host, where a reset cannot remove "
-                                  "anything"))
+  const bool is_theirs = asked.root && asked.template_id.empty();
+  if (!asked.workspace && asked.mounts.empty() && !is_theirs) return {};
+  return Error(Code::unsupported, "sandbox " + record.id +
+                                      " has directories of the host, where a reset cannot remove "
+                                      "anything")
       .with_hint("destroy it, and create a new one");
 }
 
@@ -41,6 +38,12 @@ Task<Changer::Remake> Changer::prepare_remake(RecordPtr record, Caller caller) {
     auto used = parts_.snapshots.use(caller, record->asked.snapshot);
     if (!used) co_return std::move(used).error().with("what the sandbox was made from");
     with.from = *std::move(used);
+  }
+  if (!record->asked.template_id.empty()) {
+    if (!parts_.options.reopen_template)
+      co_return Error(Code::unavailable, "templates are kept by a daemon, and there is none");
+    auto opened = parts_.options.reopen_template(with.root, record->asked.template_id);
+    if (!opened) co_return std::move(opened).error().with("template " + record->asked.template_);
   }
   CO_TRY(with.startup, find_startup(*record, profiles_of(parts_.options)));
   with.old = record->handle;
@@ -67,6 +70,7 @@ Task<SandboxView> Changer::reset(RecordPtr record, Caller caller,
   CO_TRY(const auto intent, co_await enter(record, State::starting, Op::reset));
   if (has_run) CO_TRY_OK(co_await say_goodbye(parts_, record));
 
+  for (const auto& [name, value] : with.root.env) env.try_emplace(name, value);
   record->env = std::move(env);
   record->asked.env_names.clear();
   for (const auto& [name, value] : *record->env) record->asked.env_names.push_back(name);
@@ -135,6 +139,8 @@ Task<SandboxView> Changer::remake(RecordPtr record, Remake with, Intent intent, 
   SandboxSpec spec = to_spec(*record);
   spec.snapshot = record->asked.snapshot;
   spec.give_up = record->give_up;
+  spec.root = std::move(with.root.root);
+  spec.template_id = std::move(with.root.template_id);
   auto made = co_await make_anew(*with.slot->driver, with.old, std::move(spec));
   Result<> begun;
   if (made) {

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "core/route_order.h"
+#include "core/sandbox_record.h"
 #include "core/strategy_order.h"
 #include "json/describe.h"
 #include "policy/startup.h"
@@ -117,8 +118,14 @@ std::optional<std::string> refusal(const DriverSlot& slot, const RouteWish& wish
   if (wish.network == Network::bridge && !can.bridge) {
     return name + " cannot give a sandbox a network";
   }
-  if (names_other_user(wish.user) && !can.users) {
-    return name + " cannot run as user " + to_printable(wish.user);
+  if (!can.users && is_other_user(*slot.driver, wish.user, wish.user_number)) {
+    std::string why = name + " cannot run as user " + to_printable(wish.user);
+    const auto only = slot.driver->only_user();
+    if (wish.user_number && only) {
+      why += ", who is " + std::to_string(*wish.user_number) +
+             " in the template: every command is user " + std::to_string(*only) + " there";
+    }
+    return why;
   }
   if (wish.installs_system) {
     if (!can.users) return name + " cannot run as root, who installs dependencies.apt";
@@ -192,8 +199,9 @@ Result<std::vector<DriverSlot*>> route_by_name(DriverTable& drivers, const Route
 
 }  // namespace
 
-bool names_other_user(std::string_view user) {
+bool is_other_user(const Driver& driver, std::string_view user, std::optional<int64_t> number) {
   if (user.empty() || user == "user") return false;
+  if (number && driver.only_user()) return number != driver.only_user();
   return user.find_first_not_of("0123456789") != std::string_view::npos ||
          user.find_first_not_of('0') == std::string_view::npos;
 }
@@ -253,6 +261,7 @@ RouteWish to_wish(const CreateRequest& request) {
                  .keeps_memory = request.checkpoint == SnapshotKind::memory,
                  .stays = request.lifecycle == Life::persistent,
                  .user = request.defaults.user,
+                 .user_number = number_of_user(request),
                  .ttl = request.ttl.value_or(std::chrono::seconds(0)),
                  .preferred = request.preferred,
                  .fallback = request.fallback,

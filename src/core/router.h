@@ -30,10 +30,11 @@ struct RouteWish {
   bool image = false;
   std::string runtime;  // "" = the driver's own
   Persistence persistence = Persistence::ephemeral;
-  bool keeps_memory = false;    // of what ends, too
-  bool stays = false;           // as long as the server
-  std::string user;             // that commands run as; "" = the driver's own
-  std::chrono::seconds ttl{0};  // zero = as long as the driver allows
+  bool keeps_memory = false;                // of what ends, too
+  bool stays = false;                       // as long as the server
+  std::string user;                         // that commands run as; "" = the driver's own
+  std::optional<int64_t> user_number = {};  // of it, where the template says so
+  std::chrono::seconds ttl{0};              // zero = as long as the driver allows
   // A profile's order; see CreateRequest.
   std::vector<std::string> preferred;
   std::optional<std::vector<std::string>> fallback;
@@ -58,9 +59,10 @@ struct RouteWish {
 Isolation strongest_floor(const RouteWish& wish);
 Placement farthest(const RouteWish& wish);
 
-// Whether it takes a driver with Capabilities::users to run as `user`: neither the sandbox's own
-// user nor a number, which may be that user's. Zero is root's, and nobody else's.
-bool names_other_user(std::string_view user);
+// Whether it takes Capabilities::users to run as `user` with this driver: neither the sandbox's own
+// user nor a number, which may be that user's. Zero is root's, and nobody else's. Whose `number` is
+// known is compared with Driver::only_user().
+bool is_other_user(const Driver& driver, std::string_view user, std::optional<int64_t> number);
 bool can_be_other_users(const Capabilities& can);
 // "" = the driver's own, which each has.
 bool has_runtime(const Capabilities& can, std::string_view runtime);

@@ -288,6 +288,23 @@ TEST(Router, AnotherUserNeedsADriverThatHasThem) {
             "plain cannot run as user 0");
 }
 
+TEST(Router, WhomATemplateGivesTheNumberOfTheOnlyUserIsNoOther) {
+  RouterWorld world;
+  world.add("plain", Isolation::container).user = 1000;
+  world.add("boxes", Isolation::container).capabilities.users = true;
+
+  EXPECT_THAT(world.route({.user = "agent", .user_number = 1000}).value(),
+              ElementsAre("plain", "boxes"));
+  EXPECT_THAT(world.route({.user = "worker", .user_number = 1234}).value(), ElementsAre("boxes"));
+  EXPECT_THAT(world.route({.user = "1234", .user_number = 1234}).value(), ElementsAre("boxes"));
+  EXPECT_THAT(world.route({.user = "nobody-knows"}).value(), ElementsAre("boxes"));
+  const auto refused = world.route({.driver = "plain", .user = "worker", .user_number = 1234});
+  EXPECT_EQ(refused.error().message(),
+            "plain cannot run as user worker, who is 1234 in the template: every command is user "
+            "1000 there");
+  EXPECT_EQ(refused.error().hint(), "boxes can");
+}
+
 TEST(Router, WeightsAndDedicationNeedDriversThatHoldThem) {
   RouterWorld world;
   world.add("plain", Isolation::container).capabilities.limits.cpu = Limit::none;

@@ -1,6 +1,7 @@
 #include "core/sandbox_record.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "json/encode_sparse.h"
 #include "json/json.h"
@@ -66,6 +67,7 @@ Asked to_asked(const CreateRequest& request) {
   for (const auto& mount : request.mounts) asked.mounts.push_back(to_asked(mount));
   if (request.root) asked.root = to_asked(*request.root);
   asked.template_ = request.template_name;
+  asked.template_id = request.template_id;
   asked.image = request.image;
   asked.runtime = request.runtime;
   asked.persistence = request.persistence;
@@ -76,6 +78,7 @@ Asked to_asked(const CreateRequest& request) {
   asked.mount_roots = request.mount_roots;
   asked.snapshot = request.snapshot;
   asked.user = request.defaults.user;
+  asked.user_number = number_of_user(request);
   asked.cwd = request.defaults.cwd;
   asked.timeout_ms = request.defaults.timeout.count();
   asked.files = fingerprint(request.files);
@@ -86,6 +89,18 @@ Asked to_asked(const CreateRequest& request) {
     asked.stop_s = (startup.stop_ms() + 999) / 1'000;
   }
   return asked;
+}
+
+std::optional<int64_t> number_of_user(const CreateRequest& request) {
+  const std::string& user = request.defaults.user;
+  if (request.template_name.empty() || user.empty()) return std::nullopt;
+  if (const auto listed = request.root_users.find(user); listed != request.root_users.end()) {
+    return listed->second;
+  }
+  int64_t number = 0;
+  const auto [end, trouble] = std::from_chars(user.data(), user.data() + user.size(), number);
+  if (trouble != std::errc() || end != user.data() + user.size()) return std::nullopt;
+  return number;
 }
 
 std::vector<Changes::Copy> copies_of(const Asked& asked) {

@@ -65,7 +65,8 @@ struct Asked {
   std::optional<AskedDirectory> workspace;
   std::vector<AskedDirectory> mounts;
   std::optional<AskedDirectory> root;
-  std::string template_;  // NAME:TAG that the root is of
+  std::string template_;    // NAME:TAG that the root is of
+  std::string template_id;  // and its id
   std::string image;
   std::string runtime;
   Persistence persistence = Persistence::ephemeral;
@@ -77,6 +78,7 @@ struct Asked {
   std::string snapshot;  // the id of the one that it was made from
   int64_t resets = 0;
   std::string user;
+  std::optional<int64_t> user_number;  // of that one, as its template has it
   std::string cwd;
   int64_t timeout_ms = 0;    // of commands that do not say
   std::string files;         // their fingerprint
@@ -93,11 +95,14 @@ BOOST_DESCRIBE_STRUCT(Asked, (),
                       (driver, run_mode, profile, user_id, ttl_s, idle_s, on_expire, on_idle,
                        keep_s, on_failure, scope, on_last, labels, env_names, resources,
                        min_isolation, placement, driver_labels, workspace, mounts, root, template_,
-                       image, runtime, persistence, checkpoint, lifecycle, network, engine_socket,
-                       mount_roots, snapshot, resets, user, cwd, timeout_ms, files, startup,
-                       start_hooks, stop_s, pool, pool_print, course))
+                       template_id, image, runtime, persistence, checkpoint, lifecycle, network,
+                       engine_socket, mount_roots, snapshot, resets, user, user_number, cwd,
+                       timeout_ms, files, startup, start_hooks, stop_s, pool, pool_print, course))
 
 Asked to_asked(const CreateRequest& request);
+
+// Who its commands are by number, as far as a template says so.
+std::optional<int64_t> number_of_user(const CreateRequest& request);
 
 // The host directories that the sandbox has copies of. A template's tree is none of the host's: it
 // stays as it is.

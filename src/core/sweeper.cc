@@ -27,9 +27,23 @@ Task<> Sweeper::sweep(Orphans orphans) {
                                                      : Snapshots::Unknown::when_seen_twice;
     if (slot.capabilities) CO_TRY_OK(co_await parts_.snapshots.sweep(slot, unknown));
   }
+  CO_TRY_OK(co_await forget_templates());
   parts_.reaper.step();
   parts_.journal.retry_unwritten();
   prune();
+  co_return Result<>();
+}
+
+Task<> Sweeper::forget_templates() {
+  if (!parts_.options.has_template) co_return Result<>();
+  for (auto& slot : parts_.drivers.slots()) {
+    if (!slot.capabilities || !slot.capabilities->templates) continue;
+    auto forgotten = co_await slot.driver->forget_templates(parts_.options.has_template);
+    if (!forgotten) {
+      telemetry::log_warn("templates that are gone stay with a driver",
+                          {{"driver", slot.name()}, {"why", forgotten.error().message()}});
+    }
+  }
   co_return Result<>();
 }
 

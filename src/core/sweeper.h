@@ -24,6 +24,9 @@ class Sweeper final {
 
   Task<> sweep(Orphans orphans);
 
+  // What drivers have made of templates that are gone.
+  Task<> forget_templates();
+
   // The part of it that somebody waits for: drivers that stopped answering, and what they could not
   // do meanwhile.
   Task<> catch_up();

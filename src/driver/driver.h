@@ -4,6 +4,7 @@
 // Everything lives on the core loop.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -82,6 +83,10 @@ class Driver {
   // such runtime.
   virtual Isolation strongest(std::string_view runtime) const = 0;
 
+  // The number that the user of all commands has in the sandbox, where Capabilities::users is
+  // false; nullopt = it is not known.
+  virtual std::optional<int64_t> only_user() const { return std::nullopt; }
+
   // True when probing means to wait for a server that is not ours, or even starts it.
   virtual bool is_somebody_elses() const { return false; }
 
@@ -126,6 +131,9 @@ class Driver {
   virtual Task<std::vector<std::string>> list_broken_snapshots();
   // One that is gone is no error; Code::conflict while a sandbox that was made from it needs it.
   virtual Task<> drop_snapshot(std::string id);
+  // Lets go of what it has made of templates that nobody needs any more; `is_needed` is asked by
+  // SandboxSpec::template_id. What a sandbox still has goes another time.
+  virtual Task<> forget_templates(std::function<bool(const std::string& template_id)> is_needed);
   // Children like `parent` is now, with their processes where `by` is of memory; all or none. On
   // the way the driver may make the snapshot `by`, which whoever calls drops afterwards.
   virtual Task<> fork(Sandbox& parent, std::vector<SandboxSpec> children, SnapshotRequest by);

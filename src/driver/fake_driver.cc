@@ -108,6 +108,7 @@ class FakeDriver final : public Driver {
   }
 
   std::string_view name() const override { return host_->name(); }
+  std::optional<int64_t> only_user() const override { return host_->user; }
   Isolation strongest(std::string_view runtime) const override {
     if (runtime.empty()) return host_->capabilities.isolation;
     for (const auto& one : host_->capabilities.runtimes)
@@ -136,6 +137,7 @@ class FakeDriver final : public Driver {
       if (is_given_up(spec.give_up)) co_return Error(Code::cancelled, "nobody wants it any more");
     }
     CO_TRY_OK(co_await host_->enter("create", spec.id));
+    if (host_->on_create) host_->on_create(spec);
     if (host_->has(spec.id) || host_->remains.contains(spec.id)) {
       co_return Error(Code::already_exists, "sandbox " + spec.id + " exists");
     }

@@ -66,6 +66,8 @@ class FakeHost final {
 
   // What probe() reports; set it before the engine probes.
   Capabilities capabilities;
+  std::optional<int64_t> user;                             // as Driver::only_user()
+  std::function<void(const SandboxSpec& spec)> on_create;  // before it is made
   bool is_somebody_elses = false;
   bool tries_runtimes = false;  // probe() leaves them out
   bool fetches = false;         // a creation begins with "fetch", which ends when it is given up

@@ -101,6 +101,9 @@ class LaunchedDriver final : public Driver {
   }
 
   std::string_view name() const override { return options_.name; }
+  std::optional<int64_t> only_user() const override {
+    return is_box() ? int64_t{kUserId} : int64_t{geteuid()};
+  }
   Isolation strongest(std::string_view runtime) const override {
     return runtime.empty() ? options_.capabilities.isolation : Isolation::none;
   }

@@ -20,6 +20,7 @@ namespace {
 constexpr size_t kMostUploads = 2;
 // Each upload has work for one, and what is removed for another.
 constexpr size_t kThreads = kMostUploads + 1;
+constexpr size_t kIdLength = 64;
 constexpr size_t kLargestFacts = 4 << 20;
 constexpr const char* kArchive = "archive";
 constexpr const char* kMade = "made";
@@ -95,8 +96,9 @@ Result<Made> make(const Making& making) {
       unpack_template(archive.get(), root.get(), scratch.get(), making.limits, go_on));
   TRY(const auto digest, digest_tree(root.get(), go_on));
   Made result;
-  result.facts = {unpacked.kind, std::move(unpacked.config), unpacked.layers, digest.files,
-                  digest.bytes,  unpacked.left_out};
+  result.facts = {
+      unpacked.kind,     std::move(unpacked.config), unpacked.layers, digest.files, digest.bytes,
+      unpacked.left_out, read_root_users(root.get())};
   result.id = crypto::sha256_hex(digest.hex + "\n" + json::encode(result.facts.config));
   TRY_OK(os::replace_file(made.get(), kFacts, json::encode(result.facts), 0600));
   TRY_OK(put_in_place(making, home.get(), made.get(), result.id));
@@ -268,6 +270,10 @@ Result<TemplateFacts> Templates::facts_of(const std::string& id) const {
   if (!text) return lost(text.error().message());
   auto facts = json::decode<TemplateFacts>(*text, {.max_bytes = kLargestFacts});
   if (!facts) return lost(facts.error().message());
+  if (!facts->users) {
+    const auto root = open_directory(trees_->get(), id + "/" + kRoot);
+    facts->users = root ? read_root_users(root->get()) : RootUsers();
+  }
   known_facts_[id] = *facts;
   return facts;
 }
@@ -294,17 +300,28 @@ std::vector<TemplateView> Templates::list() const {
 }
 
 Result<OpenTemplate> Templates::open_tree(const TemplateReference& reference) {
-  TRY(const auto view, get(reference));
-  const std::string below = view.id() + "/" + kRoot;
+  TRY(const auto versions, names_.get(reference));
+  return open_version(versions.back().id);
+}
+
+bool Templates::has(const std::string& id) const {
+  return id.size() == kIdLength && id.find_first_not_of("0123456789abcdef") == std::string::npos &&
+         faccessat(trees_->get(), id.c_str(), F_OK, 0) == 0;
+}
+
+Result<OpenTemplate> Templates::open_version(const std::string& id) {
+  TRY(auto facts, facts_of(id));
+  const std::string below = id + "/" + kRoot;
   OpenTemplate opened;
   TRY(opened.root, os::open_at(trees_->get(), below, O_PATH | O_DIRECTORY | O_NOFOLLOW));
   opened.path = options_.directory + "/trees/" + below;
-  opened.id = view.id();
-  opened.config = view.facts.config;
-  opened.hold = holds_[view.id()].lock();
+  opened.id = id;
+  opened.config = std::move(facts.config);
+  if (facts.users) opened.users = *std::move(facts.users);
+  opened.hold = holds_[id].lock();
   if (!opened.hold) {
     opened.hold = std::make_shared<int>();
-    holds_[view.id()] = opened.hold;
+    holds_[id] = opened.hold;
   }
   return opened;
 }
@@ -314,6 +331,7 @@ void Templates::collect() {
   // What has just been unpacked has no name yet.
   if (!is_used_ || places_.use_count() > 1) return;
   const auto named = names_.ids();
+  bool has_removed = false;
   for (const auto& id : os::names_in(trees_->get())) {
     const std::string path = options_.directory + "/trees/" + id + "/" + kRoot;
     if (named.contains(id) || holds_.contains(id) || is_used_(path)) continue;
@@ -324,18 +342,21 @@ void Templates::collect() {
       continue;
     }
     known_facts_.erase(id);
+    has_removed = true;
     workers_->later([trash = trash_, name] {
       const auto removed = os::remove_tree(trash->get(), name);
       if (!removed)
         telemetry::log_warn("removing a template", {{"why", removed.error().message()}});
     });
   }
+  if (has_removed && on_gone_) on_gone_();
 }
 
 void Templates::stop() { workers_->stop(); }
 
-void Templates::start_collecting(IsRootUsed is_used) {
+void Templates::start_collecting(IsRootUsed is_used, std::function<void()> on_gone) {
   is_used_ = std::move(is_used);
+  on_gone_ = std::move(on_gone);
   collect_again();
 }
 

@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/workers.h"
 #include "template/names.h"
+#include "template/root_users.h"
 #include "template/unpack.h"
 
 namespace atl {
@@ -32,8 +33,10 @@ struct TemplateFacts {
   uint64_t files = 0;
   uint64_t bytes = 0;
   uint64_t left_out = 0;
+  // Nullopt in the file of an earlier daemon: they are read from the tree then.
+  std::optional<RootUsers> users;
 };
-BOOST_DESCRIBE_STRUCT(TemplateFacts, (), (kind, config, layers, files, bytes, left_out))
+BOOST_DESCRIBE_STRUCT(TemplateFacts, (), (kind, config, layers, files, bytes, left_out, users))
 
 struct TemplateView {
   TemplateReference reference;
@@ -50,6 +53,7 @@ struct OpenTemplate {
   Fd root;
   std::string path;
   ImageConfig config;
+  RootUsers users;
   std::shared_ptr<const void> hold;
 };
 
@@ -103,9 +107,13 @@ class Templates final {
   Result<TemplateView> get(const TemplateReference& reference) const;
   std::vector<TemplateView> list() const;
   Result<OpenTemplate> open_tree(const TemplateReference& reference);
+  // By its id, whatever names stand for now.
+  Result<OpenTemplate> open_version(const std::string& id);
+  bool has(const std::string& id) const;
 
-  // Removes trees that nobody needs, now and then from now on; before, none is removed.
-  void start_collecting(IsRootUsed is_used);
+  // Removes trees that nobody needs, now and then from now on; before, none is removed. `on_gone`
+  // is called after some were.
+  void start_collecting(IsRootUsed is_used, std::function<void()> on_gone = {});
   void collect();
   // What is under way ends early, and nothing new begins. Blocks until then; call it while the loop
   // is there, and let the loop run once more afterwards.
@@ -135,6 +143,7 @@ class Templates final {
   std::map<std::string, std::weak_ptr<const void>> holds_;        // by id
   mutable std::map<std::string, TemplateFacts> known_facts_;      // by id
   IsRootUsed is_used_;                                            // empty before anybody could know
+  std::function<void()> on_gone_;
   Delay collecting_;
 };
 

@@ -13,8 +13,10 @@
 namespace atl {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 using testing::SizeIs;
 
 class TemplatesTest : public ::testing::Test {
@@ -33,7 +35,8 @@ class TemplatesTest : public ::testing::Test {
     TemplateOptions options = options_;
     options.directory = directory_;
     TRY(templates_, Templates::open(loop_.get_executor(), std::move(options), clock_));
-    templates_->start_collecting([this](const std::string& path) { return path == used_; });
+    templates_->start_collecting([this](const std::string& path) { return path == used_; },
+                                 [this] { ++gone_; });
     return {};
   }
   // Lets everything that workers do come to its end.
@@ -70,6 +73,7 @@ class TemplatesTest : public ::testing::Test {
   char path_[32] = "/tmp/atoll-templates-XXXXXX";
   std::string directory_;
   std::string used_;
+  int gone_ = 0;
   TemplateOptions options_;
   asio::io_context loop_;
   FakeClock clock_;
@@ -112,12 +116,42 @@ TEST_F(TemplatesTest, RollsBackAndRemovesWhatNobodyNeeds) {
   ASSERT_TRUE(run_task(loop_, templates_->roll_back(word_)));
   EXPECT_EQ(word_of(word_), "one");
   EXPECT_THAT(in("trees"), SizeIs(1));
+  EXPECT_FALSE(templates_->has(second->id()));
+  EXPECT_EQ(gone_, 1);
 
   ASSERT_TRUE(run_task(loop_, templates_->remove(word_)));
   EXPECT_THAT(in("trees"), IsEmpty());
   EXPECT_EQ(templates_->get(word_).error().code(), Code::not_found);
   stop();
   EXPECT_THAT(in("trash"), IsEmpty());
+}
+
+TEST_F(TemplatesTest, OpensAVersionThatItsNameStandsForNoMore) {
+  const auto first = add(word_, archive("one"));
+  ASSERT_TRUE(add(word_, archive("two")));
+  const auto opened = templates_->open_version(first->id());
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(*os::read_file(opened->root.get(), "etc/word", 100), "one");
+  EXPECT_TRUE(templates_->has(first->id()));
+  EXPECT_FALSE(templates_->has("../incoming"));
+}
+
+TEST_F(TemplatesTest, TellsWhoItsUsersAre) {
+  const auto added =
+      add(word_, TestArchive().file("etc/passwd", "agent:x:1000:1000::/home/agent:\n").done());
+  ASSERT_TRUE(added);
+  EXPECT_THAT(templates_->open_tree(word_)->users, ElementsAre(Pair("agent", 1000)));
+  // An earlier daemon has not noted them.
+  const std::string facts = directory_ + "/trees/" + added->id() + "/facts.json";
+  auto text = *os::read_file(AT_FDCWD, facts, 1 << 20);
+  const std::string noted = R"(,"users":{"agent":1000})";
+  ASSERT_NE(text.find(noted), std::string::npos) << text;
+  text.erase(text.find(noted), noted.size());
+  const auto file = os::open_at(AT_FDCWD, facts, O_WRONLY | O_TRUNC);
+  ASSERT_TRUE(os::write_all(file->get(), text));
+  stop();
+  ASSERT_TRUE(start());
+  EXPECT_THAT(templates_->open_tree(word_)->users, ElementsAre(Pair("agent", 1000)));
 }
 
 TEST_F(TemplatesTest, KeepsATreeWhileASandboxHasItOrIsAboutTo) {

@@ -121,7 +121,7 @@ class Templates(unittest.TestCase):
             self.skipTest("chroot needs root")
         self.atoll("template", "add", "tiny:0", self.image())
         refused = self.atoll("run", "--driver", "chroot", "--template", "tiny:0", "--", "true", code=125)
-        self.assertIn("chroot cannot run as user worker", refused.stderr)
+        self.assertIn("chroot cannot run as user worker, who is 1234 in the template: every command is user 0 there", refused.stderr)
         self.assertIn("native and gvisor can", refused.stderr)
         self.atoll("template", "add", "tiny:1", self.image(user=""))
         told = self.run_in("tiny:1", "sh", "-c", "cat /etc/motto; test -e /etc/gone || echo gone; echo $COLOUR; pwd", driver="chroot")

@@ -272,6 +272,8 @@ class Disk(Stories):
         answer = self.daemon.call("POST", "/v1/sandboxes", asked, timeout=150)
         self.assertEqual(answer.status, 201, answer)
         self.assertEqual(self.daemon.call("DELETE", f"/v1/sandboxes/{answer.json['id']}").status, 204)
+        self.assertEqual(self.daemon.call("DELETE", "/v1/templates/tiny").status, 204)
+        wait_until(lambda: not self.images("atoll-template"), "the template's image goes", 90)
         self.nothing_left()
 
 

@@ -1,4 +1,4 @@
-"""The image for agents: built by its recipe, and at work inside `native` and inside `docker`, browser included.
+"""The image for agents: built by its recipe, and at work on every driver that takes it, browser included.
 
 The first run on a machine builds it, which takes minutes; then it is kept until the recipe changes.
 """
@@ -17,7 +17,7 @@ import unittest
 import zlib
 
 from engines import Engine, lacking
-from live import ATOLL, LIBEXEC, Daemon
+from live import ATOLL, LIBEXEC, Daemon, wait_until
 
 RECIPE = pathlib.Path(__file__).resolve().parent.parent.parent / "deploy/images/agent"
 PAGE = RECIPE.parent.parent.parent / "docs/browser.md"
@@ -217,8 +217,16 @@ class Cases:
         self.assertEqual(self.run_in("node", "--input-type=module", "-", text=BY_NODE), "computed 42\n")
 
 
+class OfTemplate(Cases):
+    """With the words of the image, its environment among them."""
+
+    def test_what_people_install_for_themselves_is_found(self):
+        script = "mkdir -p ~/.local/bin && printf '#!/bin/sh\\necho found\\n' > ~/.local/bin/mine && chmod 755 ~/.local/bin/mine && mine"
+        self.assertEqual(self.run_in("bash", "-c", script), "found\n")
+
+
 @unittest.skipIf(MISSING, f"the image is not built here, for lack of {', '.join(MISSING)}")
-class Native(Cases, unittest.TestCase):
+class Native(OfTemplate, unittest.TestCase):
     driver, home, flags = "native", "/home/agent", ["--template", "agent"]
 
     @classmethod
@@ -281,6 +289,57 @@ class Docker(Cases, unittest.TestCase):
         environment.update(self.engine.environment, ATOLL_LIBEXEC=os.path.abspath(LIBEXEC), ATOLL_STATE="/nonexistent/atoll",
                            XDG_RUNTIME_DIR=self.engine.root, ATOLL_DOCKER_IMAGE=NAME)
         return subprocess.run([ATOLL, *words], capture_output=True, text=True, timeout=300, env=environment, **more)
+
+
+class WithDaemon(OfTemplate):
+    """The template, as an image of an engine or as the root of a bundle."""
+
+    flags, home = ["--template", "agent"], "/home/user"
+    engine = None
+
+    @classmethod
+    def setUpClass(cls):
+        environment = {"ATOLL_LIBEXEC": os.path.abspath(LIBEXEC)}
+        if cls.driver != "gvisor":
+            cls.engine = Engine(cls.driver).start()
+            cls.addClassCleanup(cls.stop)
+            environment.update(cls.engine.environment)
+        cls.daemon = Daemon().start(env=environment)
+        cls.addClassCleanup(cls.daemon.end)
+        added = cls.atoll("template", "add", "agent", IMAGE)
+        assert added.returncode == 0, added.stderr
+        cls.addClassCleanup(cls.remove)
+
+    @classmethod
+    def atoll(cls, *words, **more):
+        return subprocess.run([ATOLL, "--state", cls.daemon.state, *words], capture_output=True, text=True, timeout=300, **more)
+
+    @classmethod
+    def remove(cls):
+        removed = cls.atoll("template", "rm", "agent")
+        assert removed.returncode == 0, removed.stderr
+        if cls.engine:
+            wait_until(lambda: not cls.engine.own_images(), "the template's image goes", 90)
+
+    @classmethod
+    def stop(cls):
+        left = cls.engine.stop()
+        assert not left, f"{cls.driver} has left: {left}"
+
+
+@unittest.skipIf(MISSING or lacking("docker"), f"needs what builds the image and an engine; lacking: {MISSING} {lacking('docker')}")
+class DockerTemplate(WithDaemon, unittest.TestCase):
+    driver = "docker"
+
+
+@unittest.skipIf(MISSING or lacking("podman"), f"needs what builds the image and an engine; lacking: {MISSING} {lacking('podman')}")
+class Podman(WithDaemon, unittest.TestCase):
+    driver = "podman"
+
+
+@unittest.skipIf(MISSING or lacking("runsc"), f"needs what builds the image and runsc; lacking: {MISSING} {lacking('runsc')}")
+class Gvisor(WithDaemon, unittest.TestCase):
+    driver, home = "gvisor", "/home/agent"
 
 
 if __name__ == "__main__":

@@ -318,6 +318,26 @@ class Engine:
         filters = urllib.parse.quote(json.dumps({"label": ["atoll.snapshot"]}))
         return json.loads(self.ask("GET", f"/v1.41/images/json?filters={filters}")[1])
 
+    def images_named(self, part):
+        images = json.loads(self.ask("GET", "/v1.41/images/json")[1])
+        return sorted(name for image in images for name in image["RepoTags"] or () if part in name)
+
+    def own_images(self):
+        """What Atoll has made, but for snapshots: images of templates and of trials."""
+        images = json.loads(self.ask("GET", "/v1.41/images/json")[1])
+        ours = [image for image in images if "atoll.driver" in (image["Labels"] or {}) and "atoll.snapshot" not in image["Labels"]]
+        return [image for image in ours if image["RepoTags"]]
+
+    def import_empty(self, name, labels):
+        """An image of somebody else's, with nothing in it."""
+        held = io.BytesIO()
+        tarfile.open(fileobj=held, mode="w").close()
+        changes = "".join("&changes=" + urllib.parse.quote(f"LABEL {key}={value}") for key, value in labels.items())
+        status, text = self.ask("POST", f"/v1.41/images/create?fromSrc=-&repo={urllib.parse.quote(name, safe='')}{changes}", held.getvalue(),
+                                {"Content-Type": "application/x-tar"})
+        if status != 200 or b"error" in text:
+            raise AssertionError(f"importing {name}: {status} {text!r}")
+
     @contextlib.contextmanager
     def full_disk(self):
         """Not a byte is left on its disk, which must be a small one."""
@@ -355,6 +375,7 @@ class Engine:
             try:
                 left += [f"container {one['Names']} {one['State']}" for one in self.containers()]
                 left += [f"image {one['RepoTags']}" for one in self.snapshot_images()]
+                left += [f"image {one['RepoTags']}" for one in self.own_images()]
                 left += [f"volume {one['Name']}" for one in self.volumes()]
                 left += [f"network {one['Name']}" for one in json.loads(self.ask("GET", "/v1.41/networks")[1])
                          if one["Name"] not in ("none", "host", "bridge", "podman")]

@@ -582,8 +582,9 @@ export interface DriverCapabilitiesRuntimesItem {
 export interface Event {
   id: string;
   /**
-   * `sandbox.` and the state, or its health when that alone has changed; `driver.` and what has
-   * become of a driver: `down`, `healthy`, `circuit_open`, `circuit_closed`; or `reset`.
+   * `sandbox.` and the state, or its health when that alone has changed, or `sandbox.progress`;
+   * `driver.` and what has become of a driver: `down`, `healthy`, `circuit_open`, `circuit_closed`;
+   * or `reset`.
    */
   type: string;
   at?: string;
@@ -594,10 +595,27 @@ export interface Event {
   state?: string;
   /** Of an event that tells of this alone. */
   health?: "ok" | "unresponsive" | "recovering" | "failed";
+  /**
+   * Of `sandbox.progress`: how far an image is that is fetched (`pull`) or loaded (`load`) for it,
+   * twice a second at most.
+   */
+  progress?: EventProgress;
   run?: boolean;
   reason?: string;
   /** Of one that begins to wait for its turn. */
   queue_position?: number;
+}
+
+/**
+ * Of `sandbox.progress`: how far an image is that is fetched (`pull`) or loaded (`load`) for it,
+ * twice a second at most.
+ */
+export interface EventProgress {
+  stage: string;
+  /** Bytes. */
+  done: number;
+  /** As far as it is known; it may grow. 0: it is not known. */
+  total: number;
 }
 
 /** Exactly one of argv and command; neither in a run of `code`. */

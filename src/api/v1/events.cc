@@ -82,6 +82,7 @@ std::string id_of(const EventLog& log, uint64_t number) {
 
 std::string type_of(const SandboxEvent& event) {
   if (event.is_of_driver()) return "driver." + event.driver_change;
+  if (event.progress) return "sandbox.progress";
   const auto word = event.health ? json::name_of(*event.health) : json::name_of(event.to);
   return "sandbox." + std::string(word);
 }
@@ -99,6 +100,13 @@ void append_event(std::string& out, const EventLog& log, const SandboxEvent& eve
     object.member("state", event.to);
   }
   if (event.health) object.member("health", *event.health);
+  if (event.progress) {
+    ObjectWriter progress(object.key("progress"));
+    progress.member("stage", event.progress->stage);
+    progress.member("done", event.progress->done);
+    progress.member("total", event.progress->total);
+    progress.close();
+  }
   if (event.is_run) object.member("run", true);
   if (!event.reason.empty()) object.member("reason", event.reason);
   if (event.queue_position) object.member("queue_position", *event.queue_position);

@@ -216,6 +216,20 @@ constexpr openapi::Field kCreateFields[] = {
      openapi::kBase64Values},
 };
 
+void give_root(CreateRequest& request, OpenTemplate opened) {
+  request.root.emplace();
+  request.root->directory = std::move(opened.root);
+  request.root->host_path = std::move(opened.path);
+  request.root->guest_path = "/";
+  request.root->access = HostAccess::cow;
+  request.template_id = std::move(opened.id);
+  request.root_hold = std::move(opened.hold);
+  request.root_users = std::move(opened.users);
+  for (auto& [key, value] : opened.config.env) request.env.try_emplace(key, std::move(value));
+  if (request.defaults.user.empty()) request.defaults.user = std::move(opened.config.user);
+  if (request.defaults.cwd.empty()) request.defaults.cwd = std::move(opened.config.cwd);
+}
+
 }  // namespace
 
 void describe_sandbox_requests(openapi::Schemas& schemas) {
@@ -235,17 +249,14 @@ Result<> open_template(CreateRequest& request, const std::string& name, Template
   }
   auto opened = templates->open_tree(*reference);
   if (!opened) return std::move(opened).error().with("template").at_stage("request");
-  request.root.emplace();
-  request.root->directory = std::move(opened->root);
-  request.root->host_path = std::move(opened->path);
-  request.root->guest_path = "/";
-  request.root->access = HostAccess::cow;
   request.template_name = reference->text();
-  request.template_id = std::move(opened->id);
-  request.root_hold = std::move(opened->hold);
-  for (auto& [key, value] : opened->config.env) request.env.try_emplace(key, std::move(value));
-  if (request.defaults.user.empty()) request.defaults.user = std::move(opened->config.user);
-  if (request.defaults.cwd.empty()) request.defaults.cwd = std::move(opened->config.cwd);
+  give_root(request, *std::move(opened));
+  return {};
+}
+
+Result<> reopen_template(CreateRequest& request, const std::string& id, Templates& templates) {
+  TRY(auto opened, templates.open_version(id));
+  give_root(request, std::move(opened));
   return {};
 }
 

@@ -88,6 +88,9 @@ Result<CreateRequest> to_request(WireCreate wire, Seat seat, Templates* template
 // The template's tree becomes the root. What its image says holds where the request says nothing.
 Result<> open_template(CreateRequest& request, const std::string& name, Templates* templates);
 
+// The same of the version with this id.
+Result<> reopen_template(CreateRequest& request, const std::string& id, Templates& templates);
+
 // A sandbox that is made from a snapshot has the template of the one that it is of, if that is
 // there (snapshots.cc).
 void add_snapshots_template(WireCreate& wire, Engine& engine, const Caller& caller,

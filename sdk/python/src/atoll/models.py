@@ -378,8 +378,8 @@ class DriverCapabilitiesRuntimesItem(TypedDict, total=False):
 
 _EventRequired = TypedDict("_EventRequired", {
     "id": str,
-    # `sandbox.` and the state, or its health when that alone has changed; `driver.` and what has become of a
-    # driver: `down`, `healthy`, `circuit_open`, `circuit_closed`; or `reset`.
+    # `sandbox.` and the state, or its health when that alone has changed, or `sandbox.progress`; `driver.` and what
+    # has become of a driver: `down`, `healthy`, `circuit_open`, `circuit_closed`; or `reset`.
     "type": str,
 })
 
@@ -393,6 +393,9 @@ _EventOptional = TypedDict("_EventOptional", {
     "state": str,
     # Of an event that tells of this alone.
     "health": Literal["ok", "unresponsive", "recovering", "failed"],
+    # Of `sandbox.progress`: how far an image is that is fetched (`pull`) or loaded (`load`) for it, twice a second
+    # at most.
+    "progress": "EventProgress",
     "run": bool,
     "reason": str,
     # Of one that begins to wait for its turn.
@@ -402,6 +405,19 @@ _EventOptional = TypedDict("_EventOptional", {
 
 class Event(_EventRequired, _EventOptional):
     """Some of its fields have names that Python keeps for itself."""
+
+
+class EventProgress(TypedDict):
+    """
+    Of `sandbox.progress`: how far an image is that is fetched (`pull`) or loaded (`load`) for it, twice a second at
+    most.
+    """
+
+    stage: str
+    # Bytes.
+    done: int
+    # As far as it is known; it may grow. 0: it is not known.
+    total: int
 
 
 class Exec(TypedDict, total=False):
