@@ -360,17 +360,7 @@ class EngineDriver final : public Driver {
     for (const auto& runtime : facts.runtimes) {
       if (!dialect_.picks_runtime && runtime.name != facts.default_runtime) continue;
       CO_TRY(const auto verdict, co_await trials_->judge(runtime, find_plain_runtime(facts)));
-      can.runtimes.push_back({runtime.name, verdict.isolation});
-      if (verdict.isolation == Isolation::sentry) {
-        can.not_protected.push_back(
-            "with runtime " + to_printable(runtime.name) +
-            " a command can look at the agent and end it, and the sandbox too, and the "
-            "number of processes has no limit");
-      }
-      if (!verdict.why.empty()) {
-        can.not_protected.push_back("runtime " + to_printable(runtime.name) +
-                                    " is no more than a container: " + verdict.why);
-      }
+      add_runtime(can, runtime.name, verdict);
     }
     co_return can;
   }

@@ -86,6 +86,18 @@ KernelVerdict judge_kernel(const KernelView& own, const KernelView& seen) {
   return {Isolation::container, "its containers are in the kernel of the engine's host", "", false};
 }
 
+void add_runtime(Capabilities& can, const std::string& name, const KernelVerdict& verdict) {
+  can.runtimes.push_back({name, verdict.isolation});
+  const std::string words = "runtime " + to_printable(name);
+  if (verdict.isolation == Isolation::sentry) {
+    can.not_protected.push_back("with " + words +
+                                " a command can look at the agent and end it, and the sandbox "
+                                "too, and the number of processes has no limit");
+  }
+  if (!verdict.why.empty())
+    can.not_protected.push_back(words + " is no more than a container: " + verdict.why);
+}
+
 const KernelVerdict* KernelTrials::find_known(const EngineFacts::Runtime& runtime) const {
   const auto found = known_.find(runtime.name);
   if (found == known_.end() || found->second.definition != runtime.definition) return nullptr;

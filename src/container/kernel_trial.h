@@ -53,6 +53,8 @@ std::string find_plain_runtime(const EngineFacts& facts);
 // The kernel of this process, if it is the one that the engine says it has.
 Result<KernelView> view_of_host(const EngineFacts& facts);
 KernelVerdict judge_kernel(const KernelView& own, const KernelView& seen);
+// Declares the runtime as what it was found to be, and what it does not protect.
+void add_runtime(Capabilities& can, const std::string& name, const KernelVerdict& verdict);
 
 class KernelTrials final : public std::enable_shared_from_this<KernelTrials> {
  public:

@@ -249,6 +249,28 @@ TEST_F(FoundBySimulationTest, WhatTheReaperPassedOverWhileItStoppedEndsThoughThe
   EXPECT_THAT(world_.host().ids(), IsEmpty());
 }
 
+TEST_F(FoundBySimulationTest, AStopThatHasFailedOnAFullDiskIsNotTakenUpOnceThereWasRoom) {
+  const auto id = world_.create()->id;
+  world_.host().on_step = [](std::string step) -> Task<> {
+    return [](bool fails) -> Task<> {
+      if (fails) co_return Error(Code::unavailable, "nobody answers");
+      co_return Result<>();
+    }(step == "stop before");
+  };
+  accepts_ = 1;  // the intent, and not how it went
+  ASSERT_FALSE(world_.run(world_.engine().stop({}, id)));
+  world_.settle();
+  world_.host().on_step = nullptr;
+  accepts_ = FullStore::kPlenty;
+
+  ASSERT_TRUE(world_.create());
+  world_.settle();
+  is_killed_early_ = true;
+  world_.restart();
+
+  EXPECT_EQ(world_.state_of(id), State::running);
+}
+
 TEST_F(FoundBySimulationTest, ARenewalThatComesTooLateIsNoSuccess) {
   const auto id = world_.create()->id;
   world_.host().hold("renew");

@@ -143,6 +143,8 @@ Task<> Journal::commit(store::Transaction transaction) {
   if (!committed) co_return committed;
   metrics_.store_commits.at(durability).add();
   metrics_.store_commit_duration.at(durability).observe(std::chrono::steady_clock::now() - began);
+  // There is room again, and what a later daemon would take for unfinished is not left until then.
+  if (!unwritten_->empty()) retry_unwritten();
   co_return Result<>();
 }
 

@@ -60,8 +60,8 @@ class Journal final {
   // without `more`.
   Task<> settle(RecordPtr record, Intent intent, store::IntentState how, std::string error = {},
                 std::vector<store::Change> more = {});
-  // The same for those who do not wait. What could not be written is tried again by
-  // retry_unwritten(), and after a crash recovery finds out.
+  // The same for those who do not wait. What could not be written is tried again when something
+  // else could be, and by retry_unwritten(); after a crash recovery finds out.
   void settle_later(const RecordPtr& record, Intent intent, store::IntentState how,
                     std::string error = {}, std::vector<store::Change> more = {});
   void note_later(const RecordPtr& record);
