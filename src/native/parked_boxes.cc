@@ -10,6 +10,7 @@ namespace atl::native {
 namespace {
 
 constexpr Micros kAfterFailure = std::chrono::seconds(5);
+constexpr size_t kMadeAtOnce = 2;  // where creates leave no pause
 
 }  // namespace
 
@@ -34,11 +35,24 @@ ParkedBoxes::Shelf* ParkedBoxes::find_or_add(const BoxRequest& request) {
   if (most_ == 0 || !can_park(request)) return nullptr;
   Shelf* shelf = find(request);
   // Many kinds that are asked for once each are not worth a shelf.
-  if (shelf != nullptr || shelves_.size() >= kMostKinds) return shelf;
+  if (shelf != nullptr || !make_room()) return shelf;
   shelf = &shelves_.emplace_back();
   shelf->request = request;
   shelf->wanted = std::min(kFirst, most_of(request));
   return shelf;
+}
+
+// For one more kind. What was on the shelf goes with the next trim.
+bool ParkedBoxes::make_room() {
+  if (shelves_.size() < kMostKinds) return true;
+  const auto oldest = std::ranges::min_element(shelves_, {}, &Shelf::taken_from);
+  if (clock_.boot() - oldest->taken_from < kStale) return false;
+  for (auto& box : oldest->ready) {
+    const std::string id = box->id();
+    reserved_[id] = {std::move(box), -kReserved};
+  }
+  shelves_.erase(oldest);
+  return true;
 }
 
 void ParkedBoxes::expect(const BoxRequest& request) {
@@ -73,7 +87,7 @@ ParkedBoxes::Box ParkedBoxes::take(const std::string& id) {
 }
 
 bool ParkedBoxes::owns(const std::string& id) const {
-  if (id == making_ || reserved_.contains(id)) return true;
+  if (reserved_.contains(id) || std::ranges::count(making_, id, &Making::id) > 0) return true;
   return std::ranges::any_of(shelves_, [&](const Shelf& shelf) {
     return std::ranges::any_of(shelf.ready, [&](const Box& box) { return box->id() == id; });
   });
@@ -91,22 +105,37 @@ size_t ParkedBoxes::enough_of(const Shelf& shelf) const {
   return shelf.request.sentry ? 0 : (shelf.wanted + 1) / 2;
 }
 
+bool ParkedBoxes::may_begin(const Shelf& shelf) const {
+  const auto on_its_way =
+      std::ranges::count(making_, shelf.request, [](const Making& one) { return one.request; });
+  if (shelf.ready.size() + static_cast<size_t>(on_its_way) >= enough_of(shelf)) return false;
+  if (making_.empty()) return true;
+  const auto takes_all = [](const Making& one) { return one.request.sentry; };
+  return !is_quiet_ && making_.size() < kMadeAtOnce && !shelf.request.sentry &&
+         std::ranges::none_of(making_, takes_all);
+}
+
 void ParkedBoxes::refill() {
   if (!is_quiet_) await_pause();
-  if (!making_.empty() || clock_.boot() < not_before_) return;
-  for (const auto& shelf : shelves_) {
-    if (shelf.ready.size() >= enough_of(shelf)) continue;
-    making_ = make_sandbox_id();
-    spawn(executor_, make_one(shelf.request),
-          [self = shared_from_this(), request = shelf.request](const Result<>& made) {
-            self->on_made(request, made);
+  // Each of them may be made, and fill a shelf or take one away, before spawn() is back.
+  const auto next = [&] {
+    return clock_.boot() < not_before_
+               ? shelves_.end()
+               : std::ranges::find_if(shelves_, [&](const Shelf& one) { return may_begin(one); });
+  };
+  for (auto shelf = next(); shelf != shelves_.end(); shelf = next()) {
+    const Making& one = making_.emplace_back(make_sandbox_id(), shelf->request);
+    spawn(executor_, make_one(one.id, one.request),
+          [self = shared_from_this(), id = one.id](const Result<>& made) {
+            self->on_made(id, made);
           });
-    return;
   }
 }
 
-void ParkedBoxes::on_made(const BoxRequest& request, const Result<>& made) {
-  const std::string id = std::exchange(making_, "");
+void ParkedBoxes::on_made(const std::string& id, const Result<>& made) {
+  const auto found = std::ranges::find(making_, id, &Making::id);
+  const BoxRequest request = std::move(found->request);
+  making_.erase(found);
   if (made) {
     trouble_.clear();
   } else if (made.error().code() == Code::invalid_argument) {
@@ -133,9 +162,9 @@ void ParkedBoxes::await_pause() {
   });
 }
 
-Task<> ParkedBoxes::make_one(BoxRequest request) {
+Task<> ParkedBoxes::make_one(std::string id, BoxRequest request) {
   const auto self = shared_from_this();
-  CO_TRY(auto box, co_await make_(making_, request));
+  CO_TRY(auto box, co_await make_(std::move(id), request));
   Shelf* const shelf = find(request);
   if (shelf != nullptr && box->is_running()) {
     shelf->ready.push_back(std::move(box));

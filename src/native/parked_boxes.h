@@ -3,9 +3,12 @@
 //
 // A shelf for each kind, which is everything that the launcher is asked for. One that runs empty
 // holds twice as many from then on, one that nobody takes from holds half as many after a while,
-// and none in the end. Refilling goes one by one and never in the way of a create, which makes its
-// own when a shelf is empty: it waits for a pause between creates as long as a shelf is half full,
-// and always for those with a kernel of their own, which would slow down whoever makes one.
+// and none in the end; when there are too many kinds, the one that was not asked for the longest
+// goes first. Refilling is never in the way of a create, which makes its own when a shelf is empty:
+// it waits for a pause between creates as long as a shelf is half full, and always for those with a
+// kernel of their own, which would slow down whoever makes one. Then it goes one by one. Where
+// creates leave no pause two are on their way at once, so that the launcher prepares one while the
+// other one starts.
 //
 // Whoever takes one gets it under the id that it has: nothing is renamed. It ends with the
 // connection to this process until it is handed over, so nothing is left of a daemon that died.
@@ -39,6 +42,8 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
   // So long is a pause.
   static constexpr Micros kPause = Millis(20);
   static constexpr Micros kUnused = std::chrono::minutes(2);
+  // From then on another kind may have its place.
+  static constexpr Micros kStale = std::chrono::seconds(2);
   // What was reserved and not taken for so long is given back.
   static constexpr Micros kReserved = std::chrono::minutes(1);
 
@@ -84,6 +89,10 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
     Box box;
     Micros since{0};
   };
+  struct Making {
+    std::string id;
+    BoxRequest request;
+  };
 
   ParkedBoxes(const asio::any_io_executor& executor, const Clock& clock, size_t most, Make make)
       : executor_(executor), clock_(clock), most_(most), make_(std::move(make)), pause_(executor) {}
@@ -93,11 +102,13 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
   }
   // How many of a kind are made at this moment, if they are not there.
   size_t enough_of(const Shelf& shelf) const;
+  bool may_begin(const Shelf& shelf) const;
   Shelf* find(const BoxRequest& request);
   Shelf* find_or_add(const BoxRequest& request);
+  bool make_room();
   void await_pause();
-  void on_made(const BoxRequest& request, const Result<>& made);
-  Task<> make_one(BoxRequest request);
+  void on_made(const std::string& id, const Result<>& made);
+  Task<> make_one(std::string id, BoxRequest request);
 
   asio::any_io_executor executor_;
   const Clock& clock_;
@@ -105,7 +116,7 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
   Make make_;
   std::list<Shelf> shelves_;
   std::map<std::string, Reserved> reserved_;
-  std::string making_;    // the id of the next one; "" = none is being made
+  std::list<Making> making_;
   Micros not_before_{0};  // after a failure
   std::string trouble_;   // why the last one could not be made, which is told once
   bool is_quiet_ = true;

@@ -113,6 +113,54 @@ TEST_F(ParkedBoxesTest, AnotherKindHasAnotherShelf) {
   EXPECT_TRUE(create(small()));
 }
 
+TEST_F(ParkedBoxesTest, WhereCreatesLeaveNoPauseTwoAreMadeAtOnce) {
+  host_->hold("create");
+  parked_->reserve({});
+  parked_->refill();
+  loop_.poll();
+  EXPECT_EQ(tries_, 2);
+  host_->release("create");
+  settle();
+
+  EXPECT_EQ(parked_->counts().parked, ParkedBoxes::kFirst);
+}
+
+TEST_F(ParkedBoxesTest, InAPauseTheyAreMadeOneByOne) {
+  host_->hold("create");
+  parked_->expect({});
+  loop_.poll();
+
+  EXPECT_EQ(tries_, 1);
+  host_->release("create");
+  settle();
+}
+
+TEST_F(ParkedBoxesTest, OneKindTooManyHasThePlaceOfTheOneThatIsNotAskedFor) {
+  const auto kind = [](size_t number) {
+    BoxRequest request;
+    request.memory_bytes = (number + 1) << 26;
+    return request;
+  };
+  for (size_t i = 0; i < ParkedBoxes::kMostKinds; ++i) {
+    clock_.advance(Millis(1));
+    create(kind(i));
+    settle();
+  }
+
+  create(kind(ParkedBoxes::kMostKinds));
+  settle();
+  EXPECT_FALSE(create(kind(ParkedBoxes::kMostKinds))) << "all others were just asked for";
+  clock_.advance(ParkedBoxes::kStale);
+  create(kind(ParkedBoxes::kMostKinds));
+  settle();
+  EXPECT_TRUE(create(kind(ParkedBoxes::kMostKinds)));
+  EXPECT_FALSE(create(kind(0)));
+  settle();
+  trim();
+
+  EXPECT_EQ(on_the_host(), parked_->counts().parked + 1) << "the other one was taken";
+}
+
 TEST_F(ParkedBoxesTest, WhatShowsDirectoriesIsNeverParked) {
   BoxRequest request;
   request.directories.push_back({"/data", ShownAs::ro});

@@ -52,7 +52,7 @@ TEST_F(ProfilesTest, ASandboxIsMadeByItsProfile) {
 
   ASSERT_EQ(answer.status, 201) << answer.body;
   EXPECT_EQ(answer["profile"], "python@1");
-  EXPECT_THAT(answer["resources"], HasSubstr(R"("memory_mb":512,"pids":7,"sharing":"shared")"));
+  EXPECT_THAT(answer["resources"], HasSubstr(R"("memory_mb":512,"pids":7,"sharing":"limited")"));
   EXPECT_EQ(answer["timeout_ms"], "120000");
 }
 

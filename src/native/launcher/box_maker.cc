@@ -263,10 +263,10 @@ Result<std::unique_ptr<BoxInMaking>> BoxMaker::begin(BoxOrder order) {
   TRY(making.plan, plan_for(making.order));
   BoxLaunch& launch = making.launch;
   launch.plan = making.plan.get();
-  TRY(const auto* shared, shared_roots_.find(*making.plan));
-  if (shared != nullptr) {
-    launch.shared_root = shared->root.get();
-    launch.shared_stage = shared->stage.get();
+  TRY(making.shared_root, shared_roots_.find(*making.plan));
+  if (making.shared_root) {
+    launch.shared_root = making.shared_root->root.get();
+    launch.shared_stage = making.shared_root->stage.get();
   }
   launch.program = making.order.program;
   launch.outer_user = geteuid();

@@ -55,6 +55,7 @@ struct BoxInMaking {
   MadeBox box;
   BoxLaunch launch;
   uid_t agent_outside = 0;
+  std::shared_ptr<const SharedRoot> shared_root;
   Fd name_space;
   std::vector<Fd> detached;
   std::vector<std::string> paths;

@@ -21,8 +21,8 @@ class BoxStarter final {
   // Readable once the start has ended; then take() tells how.
   int done() const { return done_.get(); }
   bool is_busy() const { return is_busy_; }
-  // Ahead of a start that needs one: a new network takes as long as the groups and ids that are
-  // made meanwhile. Only when it is not busy.
+  // For the next start, which needs one: a new network takes as long as the groups and ids that are
+  // made meanwhile.
   void make_network(int home);
   // Only when it is not busy. What `launch` points at stays as it is until take().
   void start(BoxLaunch& launch);

@@ -530,7 +530,9 @@ Result<> Launcher::run() {
         std::erase_if(box->waiters, [&](const auto& waiter) { return waiter.client == it->get(); });
       }
       std::erase_if(waiting_, [&](const auto& one) { return one.client == it->get(); });
-      if (making_ && making_->client == it->get()) making_->client = nullptr;
+      for (Making* const making : {making_.get(), prepared_.get()}) {
+        if (making != nullptr && making->client == it->get()) making->client = nullptr;
+      }
       it = clients_.erase(it);
       idle_since_ = now();
       if (options_.life == LauncherLife::embedded) {

@@ -115,8 +115,11 @@ class Launcher final {
                       std::vector<Fd> descriptors);
   bool needs_pool(const LaunchRequest& launch) const;
   void serve_waiting();
+  bool is_being_made(const std::string& id) const;
   // In its directory, which is there.
   Result<> begin_box(Waiting& one);
+  void start(std::unique_ptr<Making> making);
+  void start_prepared();
   void on_started();
   Result<> end_box(Making making, StartedAgent agent);
   // Opening the storage pool takes its time, so a worker does it while we go on serving; who needs
@@ -154,6 +157,7 @@ class Launcher final {
   std::unique_ptr<BoxMaker> maker_;
   BoxStarter* starter_ = nullptr;
   std::unique_ptr<Making> making_;
+  std::unique_ptr<Making> prepared_;  // starts as soon as that one has
   bool has_inherited_ = false;  // and could not look for it yet
   Fd lock_;
   Fd boxes_directory_;

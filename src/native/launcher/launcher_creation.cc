@@ -61,7 +61,7 @@ Result<> Launcher::create_box(Client& client, uint32_t request, LaunchRequest la
   }
   const auto waits = [&](const Waiting& one) { return one.launch.id == launch.id; };
   if (boxes_.contains(launch.id) || std::ranges::any_of(waiting_, waits) ||
-      (making_ && making_->box->record.id == launch.id)) {
+      is_being_made(launch.id)) {
     return Error(Code::already_exists, "sandbox " + launch.id + " exists");
   }
   if (boxes_.size() >= kMostBoxes || waiting_.size() >= kMostWaiting)
@@ -76,10 +76,16 @@ bool Launcher::needs_pool(const LaunchRequest& launch) const {
   return launch.box && launch.box->storage == Storage::pool && !maker_->pool().is_open();
 }
 
-// A sandbox without namespaces is started at once; of the others one at a time.
+bool Launcher::is_being_made(const std::string& id) const {
+  const auto is_it = [&](const auto& making) { return making && making->box->record.id == id; };
+  return is_it(making_) || is_it(prepared_);
+}
+
+// A sandbox without namespaces is started at once; of the others one at a time, and meanwhile the
+// next one is prepared, so that making sandboxes keeps two processors busy.
 void Launcher::serve_waiting() {
   for (auto it = waiting_.begin(); it != waiting_.end();) {
-    if (needs_pool(it->launch) || (it->launch.box && making_)) {
+    if (needs_pool(it->launch) || (it->launch.box && prepared_)) {
       ++it;
       continue;
     }
@@ -133,9 +139,18 @@ Result<> Launcher::begin_box(Waiting& one) {
     order.directories.push_back(std::move(one.descriptors[i]));
   if (const int home = maker_->network_to_make(); home >= 0) starter_->make_network(home);
   TRY(making.parts, maker_->begin(std::move(order)));
-  making_ = std::make_unique<Making>(std::move(making));
-  starter_->start(making_->parts->launch);
+  prepared_ = std::make_unique<Making>(std::move(making));
+  if (!making_) start_prepared();
   return {};
+}
+
+void Launcher::start(std::unique_ptr<Making> making) {
+  making_ = std::move(making);
+  starter_->start(making_->parts->launch);
+}
+
+void Launcher::start_prepared() {
+  if (prepared_) start(std::move(prepared_));
 }
 
 void Launcher::on_started() {
@@ -143,10 +158,16 @@ void Launcher::on_started() {
   auto started = starter_->take();
   Making making = std::move(*std::exchange(making_, nullptr));
   const std::string id = making.box->record.id;
+  // Strays are looked for while nothing is being started.
+  if (!has_inherited_) start_prepared();
   auto again = maker_->end(*making.parts, std::move(started));
   if (again && *again) {
-    making_ = std::make_unique<Making>(std::move(making));
-    starter_->start(making_->parts->launch);
+    auto same = std::make_unique<Making>(std::move(making));
+    if (making_) {
+      prepared_ = std::move(same);
+    } else {
+      start(std::move(same));
+    }
     return;
   }
   Client* const client = making.client;
@@ -168,7 +189,10 @@ void Launcher::on_started() {
     if (client != nullptr)
       answer(*client, request, Operation::error, encode_launcher_error(ended.error()));
   }
-  if (std::exchange(has_inherited_, false)) kill_inherited();
+  if (std::exchange(has_inherited_, false)) {
+    kill_inherited();
+    start_prepared();
+  }
   serve_waiting();
 }
 
@@ -246,10 +270,12 @@ void Launcher::drop_waiting(const std::string& id) {
     return true;
   });
   // Who asked for it gets no answer but the sandbox's end.
-  if (making_ && making_->client != nullptr && (id.empty() || making_->box->record.id == id)) {
+  for (Making* const making : {making_.get(), prepared_.get()}) {
+    if (making == nullptr || making->client == nullptr) continue;
+    if (!id.empty() && making->box->record.id != id) continue;
     const Error ended(Code::cancelled, "the sandbox was ended before it was made");
-    answer(*making_->client, making_->request, Operation::error, encode_launcher_error(ended));
-    making_->client = nullptr;
+    answer(*making->client, making->request, Operation::error, encode_launcher_error(ended));
+    making->client = nullptr;
   }
 }
 
