@@ -239,6 +239,7 @@ void Agent::on_signal() {
     }
   }
   if (child_ended) processes_.reap();
+  if (child_ended && !processes_.is_running()) proc_files_.nothing_runs();
   if (was_read) proc_files_.was_read();
 }
 

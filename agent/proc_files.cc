@@ -56,6 +56,10 @@ void ProcFiles::was_read() {
   if (directory_) pace_.was_read(now());
 }
 
+void ProcFiles::nothing_runs() {
+  if (directory_) pace_.nothing_runs(now());
+}
+
 void ProcFiles::command_began(pid_t pid) {
   if (!directory_) return;
   processors_.last_pid = static_cast<uint64_t>(std::max(pid, 1));
@@ -85,7 +89,8 @@ void ProcFiles::arm() {
 }
 
 void ProcFiles::write() {
-  WorkUsage usage = look_();
+  // Before the first command there is nothing to be seen, and looking is most of the work.
+  WorkUsage usage = processors_.forks == 0 ? WorkUsage() : look_();
   const Micros moment = now();
   const Micros before = used_.user() + used_.system();
   used_.update(usage.cpu_us, usage.cpu_user_part, usage.cpu_system_part);

@@ -37,6 +37,7 @@ class ProcFiles final {
   static int read_signal();
   void was_read();
   void command_began(pid_t pid);
+  void nothing_runs();
   // Writes if it is time to.
   void refresh();
   // When refresh() has something to do by itself; zero = not before one of the calls above.

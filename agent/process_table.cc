@@ -39,6 +39,7 @@ constexpr const char* kTypedEnd = "\x04";
 // How soon a command's processor time is looked at again, at the soonest.
 constexpr auto kCpuTimePace = Millis(10);
 constexpr auto kUntidy = Millis(5);
+constexpr auto kUntidyRun = Millis(50);  // whose groups usually go with the sandbox before
 constexpr auto kIdle = std::chrono::seconds(10);
 constexpr auto kToolPatience = std::chrono::seconds(1);
 constexpr auto kEndingPatience = std::chrono::seconds(2);
@@ -391,7 +392,8 @@ void ProcessTable::tidy() {
 
 // Whoever waits for the answer would have to share a processor with this.
 void ProcessTable::tidy_later() {
-  tidy_at_ = now() + kUntidy;
+  const bool is_run = jail_.config().dies_with_connection && !wants_warm_ && !wants_group_;
+  tidy_at_ = now() + (is_run ? kUntidyRun : kUntidy);
   expect_commands();
 }
 

@@ -78,6 +78,7 @@ class ProcessTable final {
 
   // Collects ended children, ours and adopted ones.
   void reap();
+  bool is_running() const { return !running_.empty(); }
   // When the next timeout falls due; zero = none.
   Micros next_deadline() const;
   void end_overdue();

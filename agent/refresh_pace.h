@@ -4,10 +4,12 @@
 // Whoever reads sees what was written for the reader before, so a reader that comes back is
 // followed for a while: it finds text that is a second old at most. A reader that comes without a
 // pause gets new text twenty times a second. Where one writing is dear, there is more time between
-// two of them: it never costs more than a twentieth of a processor.
+// two of them: it never costs more than a twentieth of a processor. Once the first command is over
+// there is usually nobody left, because a run is over with it, so that can wait a little longer.
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -18,6 +20,7 @@ class RefreshPace final {
   static constexpr Micros kGap = Millis(50);
   static constexpr Micros kCommandGap = Millis(100);
   static constexpr Micros kFirstDelay = Millis(3);
+  static constexpr Micros kLastDelay = Millis(200);
   static constexpr Micros kFollowGap = Millis(1000);
   static constexpr Micros kFollowed = Millis(5000);
   static constexpr int kCheapness = 20;
@@ -33,13 +36,16 @@ class RefreshPace final {
   }
   // Nothing has run here yet, so what was written is nearly true: the command is not held up.
   void first_command_began(Micros now) {
-    wanted_ = true;
+    wanted_ = is_first_ = true;
     not_before_ = now + kFirstDelay;
+  }
+  void nothing_runs(Micros now) {
+    if (std::exchange(is_first_, false)) not_before_ = now + kLastDelay;
   }
   void was_written(Micros now, Micros cost) {
     last_ = now;
     gap_ = std::clamp(cost * kCheapness, kGap, kFollowGap);
-    wanted_ = false;
+    wanted_ = is_first_ = false;
   }
   void was_armed() { armed_ = true; }
 
@@ -63,6 +69,7 @@ class RefreshPace final {
   Micros gap_ = kGap;
   Micros follow_until_{0};
   bool wanted_ = true;
+  bool is_first_ = false;  // command, and nothing was written since it began
   bool armed_ = false;
 };
 

@@ -57,6 +57,32 @@ TEST(RefreshPace, WritesAtOnceAndThenRestsForEver) {
   EXPECT_EQ(world.pace.next(), Micros(0));
 }
 
+TEST(RefreshPace, AFirstCommandThatIsOverSoonIsNotFollowedAtOnce) {
+  World world;
+  world.pass(std::chrono::seconds(10));
+  world.pace.first_command_began(world.now);
+  world.pass(RefreshPace::kFirstDelay / 2);
+  world.pace.nothing_runs(world.now);
+
+  world.pass(RefreshPace::kLastDelay - Millis(1));
+  EXPECT_EQ(world.writings, 1);
+  world.pass(Millis(1));
+  EXPECT_EQ(world.writings, 2);
+}
+
+TEST(RefreshPace, CommandsThatComeAndGoDoNotHoldItUp) {
+  World world;
+  world.pass(std::chrono::seconds(10));
+  world.pace.first_command_began(world.now);
+  for (int i = 0; i < 100; ++i) {
+    world.pass(Millis(5));
+    world.pace.nothing_runs(world.now);
+    world.pace.command_began(world.now);
+  }
+
+  EXPECT_GE(world.writings, 3);
+}
+
 TEST(RefreshPace, AReaderCausesAWritingForTheNext) {
   World world;
   world.pass(std::chrono::seconds(60));

@@ -22,7 +22,7 @@ constexpr uint32_t kFirstBoxId = 0x4000'0000;
 constexpr uint32_t kIdRanges = 20'000;
 
 struct IdRange {
-  uint32_t slot = 0;
+  uint32_t slot = kIdRanges;  // none
   uint32_t base() const { return kFirstBoxId + slot * kIdsPerBox; }
   Fd lock;
 };

@@ -149,6 +149,7 @@ struct Plan {
   // So many at the beginning are the same for every sandbox of this kind. They need be carried out
   // once for all of them: each gets a copy of the mounts, which none can write to.
   size_t shared_steps = 0;
+  std::string told;  // on the stage: what the agent writes to be shown in /proc, if anything is
   std::vector<CopyOnWrite> copy_on_write;
   std::vector<PlannedLimit> rlimits;
   uint64_t agent_capabilities = 0;

@@ -122,7 +122,7 @@ class RootPlanner final {
 
   // Where everything is put together, and what the sandbox shows in the place of the kernel's own.
   void stage() {
-    for (const char* name : {"root", "store", "memory", "mask", "proc"}) directory(name);
+    for (const char* name : {"root", "store", "memory", "mask"}) directory(name);
     file("uuid", "", 0444);
     tmpfs("mask", "size=64k,nr_inodes=16,mode=755", kNoExec);
     file("mask/file", "", 0444);
@@ -141,7 +141,9 @@ class RootPlanner final {
                 ",nr_inodes=" + std::to_string(plan_.inodes) + ",mode=755",
             kPlain);
     }
-    directory(shared_memory(), 01777);
+    directory(in_memory("shm"), 01777);
+    plan_.told = in_memory("told");
+    directory(plan_.told);
     if (request_.has_root) return;
     directory("store/workspace", 0755, kUserId);
     directory("store/home", 0755, kUserId);
@@ -164,8 +166,8 @@ class RootPlanner final {
               ",nr_inodes=16k,mode=755",
           kPlain);
   }
-  std::string shared_memory() const {
-    return plan_.storage == Storage::pool ? "memory/shm" : "store/shm";
+  std::string in_memory(const char* name) const {
+    return std::string(plan_.storage == Storage::pool ? "memory/" : "store/") + name;
   }
 
   void host_root() {
@@ -341,7 +343,7 @@ class RootPlanner final {
     if (!rootless || !plan_.without.has(Layer::ipc_namespace)) {
       add({.kind = StepKind::mqueue, .target = "root/dev/mqueue", .attributes = kNoExec});
     }
-    bind(shared_memory(), "root/dev/shm", kNoExec);
+    bind(in_memory("shm"), "root/dev/shm", kNoExec);
     // The number of terminals is the host's to give: 64 each.
     add({.kind = StepKind::pts,
          .target = "root/dev/pts",
@@ -357,11 +359,10 @@ class RootPlanner final {
     }
     // A second kernel shows its own, and may mount one only where nothing of ours is covered.
     if (plan_.without.has(Layer::proc_masks) || request_.sentry) return;
-    tmpfs("proc", "size=4m,nr_inodes=16,mode=755", kPlain);
     for (const char* name : kTold) {
-      file(std::string("proc/") + name,
-           name == kTold[0] ? cpuinfo_text(host_.processor, plan_.processors) : "");
-      bind(std::string("proc/") + name, std::string("root/proc/") + name, kReadOnly);
+      const std::string told = plan_.told + "/" + name;
+      file(told, name == kTold[0] ? cpuinfo_text(host_.processor, plan_.processors) : "");
+      bind(told, std::string("root/proc/") + name, kReadOnly);
     }
     // A new one with every reading: this one is the kernel's own.
     bind("root/proc/sys/kernel/random/uuid", "uuid", kReadOnly | MOUNT_ATTR_NOEXEC);

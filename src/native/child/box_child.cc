@@ -253,8 +253,8 @@ ATOLL_IN_CHILD int build_root(BoxLaunch& launch, Placement& placement) {
   for (size_t i = shares ? plan.shared_steps : 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     if (step.kind == StepKind::move_into_root) {
-      const int proc = open_on_stage("proc");
-      if (proc < 0 || !put_aside(placement, proc)) fail(launch, BoxStage::descriptors);
+      const int told = open_on_stage(plan.told.c_str());
+      if (told < 0 || !put_aside(placement, told)) fail(launch, BoxStage::descriptors);
       for (const auto& copy : plan.copy_on_write) {
         const int upper = open_on_stage(copy.upper.c_str());
         const int lower = open_on_stage(copy.lower.c_str());

@@ -185,10 +185,8 @@ void BoxMaker::adopt(const Record& record) {
 Result<> BoxMaker::release(const std::string& id, IdRange& ids, Fd network) {
   networks_.give_back(std::move(network));
   processors_.give_back(id);
-  if (ids.lock) {
-    slots_.erase(ids.slot);
-    first_free_ = std::min(first_free_, ids.slot);
-  }
+  // That of the sandbox itself may be the last lock there was.
+  if (slots_.erase(ids.slot) > 0) first_free_ = std::min(first_free_, ids.slot);
   ids.lock.close();
   return pool_.remove(id);
 }

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -30,6 +31,7 @@ namespace atl::native {
 namespace {
 
 constexpr size_t kMostClients = 16;
+constexpr rlim_t kSparedDescriptors = 8;  // one of so many, or sandboxes keep less of themselves
 constexpr auto kEndingPatience = std::chrono::seconds(5);
 constexpr auto kHeldPatience = std::chrono::milliseconds(50);  // before it is let go
 constexpr auto kStartPatience = std::chrono::seconds(30);      // for the first client to come
@@ -41,7 +43,14 @@ Launcher::Launcher(LauncherOptions options, os::Poller poller, std::string boot_
     : options_(std::move(options)),
       poller_(std::move(poller)),
       boot_id_(std::move(boot_id)),
-      idle_since_(now()) {}
+      idle_since_(now()) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  most_well_kept_ = limit.rlim_cur / kSparedDescriptors;
+}
 
 Launcher::~Launcher() = default;
 
@@ -155,13 +164,13 @@ void Launcher::remove_cgroups(const std::string& id) {
 Result<> Launcher::take_up(const std::string& id) {
   if (!is_sandbox_id(id)) return Error(Code::invalid_argument, "not a sandbox's directory");
   auto box = std::make_unique<Box>();
-  TRY(box->directory, os::open_at(boxes_directory_.get(), id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  TRY(box->record, load_record(box->directory.get()));
+  TRY(const auto directory, open_directory(id));
+  TRY(box->record, load_record(directory.get()));
   if (box->record.id != id || box->record.boot_id != boot_id_) {
     return Error(Code::not_found, "its record is of an earlier boot");
   }
   TRY(box->pidfd, os::open_pidfd(box->record.pid, box->record.start_ticks));
-  for (Fd* kept : {&box->directory, &box->pidfd}) kept->move_up(kNotForChildren);
+  box->pidfd.move_up(kNotForChildren);
   if (box->record.boxed) {
     TRY(box->cgroups, maker_->find_cgroups(id));
     if (!box->cgroups.holds(box->record.pid))
@@ -169,6 +178,7 @@ Result<> Launcher::take_up(const std::string& id) {
     maker_->adopt(box->record);
   }
   TRY_OK(poller_.add(box->pidfd.get(), EPOLLIN, [this, id](uint32_t) { on_agent_ended(id); }));
+  expect_deadline(box->record.expires_at);
   boxes_[id] = std::move(box);
   return {};
 }
@@ -258,7 +268,9 @@ Result<> Launcher::handle(Client& client, const Packet& packet, std::vector<Fd> 
       TRY(auto renewal, decode_renew(packet.body));
       TRY(Box * box, find_box(renewal.id));
       box->record.expires_at = Micros(static_cast<int64_t>(renewal.expires_at_us));
-      TRY_OK(save_record(box->directory.get(), box->record));
+      expect_deadline(box->record.expires_at);
+      TRY(const auto directory, open_directory(renewal.id));
+      TRY_OK(save_record(directory.get(), box->record));
       answer(client, packet.request, Operation::ok, {});
       return {};
     }
@@ -320,9 +332,14 @@ Result<Launcher::Box*> Launcher::find_box(const std::string& id) {
   return found->second.get();
 }
 
+Result<Fd> Launcher::open_directory(const std::string& id) {
+  return os::open_at(boxes_directory_.get(), id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+}
+
 Result<> Launcher::connect_box(Client& client, uint32_t request, const std::string& id) {
   TRY(Box * box, find_box(id));
-  TRY(auto socket, os::connect_at(box->directory.get(), kAgentSocket, os::SocketKind::stream));
+  TRY(const auto directory, open_directory(id));
+  TRY(auto socket, os::connect_at(directory.get(), kAgentSocket, os::SocketKind::stream));
   TRY(auto sent, os::send_some(socket.get(), box->record.token));
   if (sent != kTokenBytes)
     return Error(Code::internal, "the agent's socket does not take the token");
@@ -339,6 +356,7 @@ void Launcher::begin_ending(Box& box) {
   if (box.ending) return;
   box.ending = true;
   box.kill_at = now() + (box.record.boxed ? Micros(kHeldPatience) : Micros(kEndingPatience));
+  expect_deadline(box.kill_at);
   if (box.was_paused || !box.is_child) box.cgroups.let_die();
   // The first process of a pid namespace takes all others along; elsewhere the agent ends them.
   static_cast<void>(os::send_signal(box.pidfd, box.record.boxed ? SIGKILL : SIGTERM));
@@ -400,7 +418,8 @@ void Launcher::kill_inherited() {
 }
 
 void Launcher::remove_box(Box& box) {
-  const int directory = box.directory.get();
+  const auto opened = open_directory(box.record.id);
+  const int directory = opened ? opened->get() : -1;
   unlinkat(directory, kAgentSocket, 0);
   // Usually both are empty, and then there is nothing to wait for.
   const bool simple = (unlinkat(directory, kWork, AT_REMOVEDIR) == 0 || errno == ENOENT) &&
@@ -466,14 +485,15 @@ void Launcher::tell_all(const EndedEvent& event) {
   }
 }
 
+void Launcher::expect_deadline(Micros at) {
+  if (at.count() > 0 && (soonest_.count() == 0 || at < soonest_)) soonest_ = at;
+}
+
 Micros Launcher::next_deadline() const {
-  Micros next{0};
+  Micros next = soonest_;
   const auto consider = [&](Micros at) {
     if (at.count() > 0 && (next.count() == 0 || at < next)) next = at;
   };
-  for (const auto& [id, box] : boxes_) {
-    consider(box->ending ? box->kill_at : box->record.expires_at);
-  }
   if (pool_answer_) consider(pool_deadline_);
   if (boxes_.empty() && clients_.empty()) {
     consider(idle_since_ + (had_client_ ? Micros(kIdlePatience) : Micros(kStartPatience)));
@@ -484,6 +504,8 @@ Micros Launcher::next_deadline() const {
 void Launcher::act_on_deadlines() {
   const Micros moment = now();
   if (pool_answer_ && pool_deadline_ <= moment) on_pool_answer();
+  if (soonest_.count() == 0 || soonest_ > moment) return;
+  soonest_ = Micros(0);
   for (auto& [id, box] : boxes_) {
     if (box->ending) {
       if (box->kill_at.count() > 0 && box->kill_at <= moment && box->pidfd) {
@@ -498,6 +520,7 @@ void Launcher::act_on_deadlines() {
       box->expired = true;
       begin_ending(*box);
     }
+    expect_deadline(box->ending ? box->kill_at : box->record.expires_at);
   }
 }
 

@@ -130,6 +130,7 @@ class Launcher final {
   Result<StartedAgent> start_plain(Box& box, const LaunchRequest& launch,
                                    std::vector<Fd>& descriptors, int connection, int listener);
   Result<Box*> find_box(const std::string& id);
+  Result<Fd> open_directory(const std::string& id);
   Result<> connect_box(Client& client, uint32_t request, const std::string& id);
   // Answers the client once nothing is left.
   void destroy_box(Client* client, uint32_t request, Box& box);
@@ -145,6 +146,7 @@ class Launcher final {
   void answer(Client& client, uint32_t request, Operation operation, std::string_view body,
               int descriptor = -1);
   void tell_all(const EndedEvent& event);
+  void expect_deadline(Micros at);
   Micros next_deadline() const;
   void act_on_deadlines();
   bool is_done() const;
@@ -170,6 +172,8 @@ class Launcher final {
   pid_t pool_worker_ = 0;
   Micros pool_deadline_{0};
   std::list<Waiting> waiting_;
+  Micros soonest_{0};  // nothing becomes of a sandbox by itself before; 0 = ever
+  size_t most_well_kept_;
   Micros idle_since_{0};
   bool had_client_ = false;
   bool is_leaving_ = false;

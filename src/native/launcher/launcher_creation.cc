@@ -23,7 +23,6 @@ namespace {
 
 constexpr size_t kMostBoxes = 20'000;
 constexpr size_t kMostWaiting = 1024;
-constexpr size_t kMostWithNetwork = 1024;
 constexpr auto kPoolPatience = std::chrono::seconds(30);
 
 Result<> check(const LaunchRequest& launch, const std::vector<Fd>& descriptors) {
@@ -107,8 +106,7 @@ void Launcher::serve_waiting() {
 Result<> Launcher::begin_box(Waiting& one) {
   const LaunchRequest& launch = one.launch;
   auto box = std::make_unique<Box>();
-  TRY(box->directory,
-      os::open_at(boxes_directory_.get(), launch.id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  TRY(box->directory, open_directory(launch.id));
   TRY(auto listener,
       os::listen_at(box->directory.get(), kAgentSocket, os::SocketKind::stream, 0600));
   TRY(auto ends, os::socket_pair(os::SocketKind::stream));
@@ -205,10 +203,12 @@ Result<> Launcher::end_box(Making making, StartedAgent agent) {
   const auto stat = os::find_process(agent.pid);
   box->record.start_ticks = stat ? stat->start_ticks : 0;
   const std::string id = box->record.id;
-  // With so many the descriptors are needed for others.
-  if (boxes_.size() >= kMostWithNetwork) box->network.close();
-  for (Fd* kept : {&box->directory, &box->pidfd, &box->ids.lock, &box->network})
-    kept->move_up(kNotForChildren);
+  // With so many the descriptors are needed for others. Its agent has the lock, too.
+  if (boxes_.size() >= most_well_kept_) {
+    box->network.close();
+    box->ids.lock.close();
+  }
+  for (Fd* kept : {&box->pidfd, &box->ids.lock, &box->network}) kept->move_up(kNotForChildren);
   auto watched =
       poller_.add(box->pidfd.get(), EPOLLIN, [this, id](uint32_t) { on_agent_ended(id); });
   auto saved = watched ? save_record(box->directory.get(), box->record) : watched;
@@ -220,6 +220,8 @@ Result<> Launcher::end_box(Making making, StartedAgent agent) {
     static_cast<void>(maker_->release(id, box->ids, std::move(box->network)));
     return saved;
   }
+  box->directory.close();
+  expect_deadline(box->record.expires_at);
   Box& kept = *(boxes_[id] = std::move(box));
   if (making.client == nullptr) {
     begin_ending(kept);

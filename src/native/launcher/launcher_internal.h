@@ -26,7 +26,7 @@ struct Launcher::Box {
   };
 
   Record record;
-  Fd directory;
+  Fd directory;  // while it is being made
   Fd pidfd;
   BoxCgroups cgroups;
   IdRange ids;
