@@ -125,6 +125,8 @@ class BoxCgroups final {
   Result<> set_limits(const CgroupLimits& limits);
   // Returns when every process of `work` stands still, or runs again.
   Result<> freeze(bool frozen);
+  // Whether the kernel has killed any of its processes for that.
+  bool lacked_memory() const;
   // Who is frozen, or gets no processor, cannot even die: lifts both.
   void let_die();
   // Kills what is still in any of its groups and removes them. Idempotent.

@@ -535,8 +535,10 @@ class LaunchedDriver final : public Driver {
     if (live_->erase(event.id) == 0) return;
     if (parked_->owns(event.id)) return parked_->forget(event.id);
     if (listener_ == nullptr) return;
-    listener_->on_ended(*this, event.id,
-                        event.cause == EndCause::expiry ? EndedBy::expiry : EndedBy::death);
+    const auto why = event.cause == EndCause::expiry   ? EndedBy::expiry
+                     : event.cause == EndCause::memory ? EndedBy::memory
+                                                       : EndedBy::death;
+    listener_->on_ended(*this, event.id, why);
   }
 
   asio::any_io_executor executor_;

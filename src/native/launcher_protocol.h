@@ -18,7 +18,7 @@
 
 namespace atl::native {
 
-constexpr uint32_t kLauncherVersion = 5;
+constexpr uint32_t kLauncherVersion = 6;
 constexpr size_t kLargestPacket = 128 * 1024;
 constexpr size_t kListPage = 500;
 
@@ -113,7 +113,7 @@ struct LaunchedRow {
 std::string encode(const std::vector<LaunchedRow>& rows);
 Result<std::vector<LaunchedRow>> decode_rows(std::string_view body);
 
-enum class EndCause : uint8_t { expiry, death };
+enum class EndCause : uint8_t { expiry, death, memory };
 
 struct EndedEvent {
   std::string id;

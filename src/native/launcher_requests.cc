@@ -111,7 +111,7 @@ Result<EndedEvent> decode_ended(std::string_view body) {
   EndedEvent message;
   message.id = reader.text();
   message.cause = static_cast<EndCause>(reader.u8());
-  if (message.cause != EndCause::expiry && message.cause != EndCause::death) return malformed();
+  if (message.cause > EndCause::memory) return malformed();
   return checked(reader, std::move(message));
 }
 

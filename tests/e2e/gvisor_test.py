@@ -246,6 +246,18 @@ class Served(unittest.TestCase):
         wait_until(lambda: self.daemon.call("GET", f"/v1/sandboxes/{self.box}").json["state"] != "running", "its end is told")
         wait_until(lambda: not is_alive(keeper), "what stood around it ends")
 
+    def test_one_without_memory_left_says_so(self):
+        box = self.daemon.create(driver="gvisor", resources={"memory_mb": 128})
+        hold = "held = bytearray(100 << 20); held[::4096] = b'x' * len(held[::4096]); input()"
+        for _ in range(6):
+            self.daemon.start_process(box, "python3", "-c", hold)
+
+        def told():
+            return self.daemon.call("GET", f"/v1/sandboxes/{box}").json
+
+        wait_until(lambda: told()["state"] == "failed", "all of them together are too much")
+        self.assertIn("out of memory", told()["failure"])
+
     def test_a_paused_one_is_stopped_and_started_again(self):
         for verb, state in (("pause", "paused"), ("stop", "stopped"), ("start", "running")):
             answer = self.daemon.call("POST", f"/v1/sandboxes/{self.box}/{verb}", timeout=20)

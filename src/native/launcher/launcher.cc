@@ -374,7 +374,9 @@ void Launcher::on_agent_ended(const std::string& id) {
     left_nothing = waitpid(box.record.pid, &status, WNOHANG) == box.record.pid &&
                    WIFEXITED(status) && WEXITSTATUS(status) == kAgentLeftNothing;
   }
+  EndCause cause = EndCause::death;
   if (box.cgroups) {
+    if (box.is_sentry && box.cgroups.lacked_memory()) cause = EndCause::memory;
     // With the first process of its pid namespace the kernel has ended all others.
     if (auto removed = box.cgroups.remove(); !removed) {
       log("removing the cgroups of " + id + ": " + removed.error().message());
@@ -389,8 +391,8 @@ void Launcher::on_agent_ended(const std::string& id) {
   if (is_leaving_) {
     tell_all({id, EndCause::death});
   } else if (!box.ending) {
-    log("the agent of " + id + " died");
-    tell_all({id, EndCause::death});
+    log("the agent of " + id + (cause == EndCause::memory ? " was out of memory" : " died"));
+    tell_all({id, cause});
   } else if (box.expired) {
     tell_all({id, EndCause::expiry});
   }

@@ -118,6 +118,7 @@ Result<> Launcher::begin_box(Waiting& one) {
                  random_token(),
                  Micros(static_cast<int64_t>(std::min<uint64_t>(launch.expires_at_us, INT64_MAX))),
                  launch.box.has_value()};
+  box->is_sentry = launch.box && launch.box->sentry;
   Making making{one.client, one.request, std::move(box), std::move(ends.first), nullptr};
   if (!launch.box) {
     TRY(auto agent,

@@ -32,6 +32,7 @@ struct Launcher::Box {
   IdRange ids;
   Fd network;
   bool is_child = false;
+  bool is_sentry = false;  // all of it is in the groups of its work, the second kernel included
   bool was_paused = false;
   bool ending = false;
   bool expired = false;
