@@ -171,6 +171,62 @@ TEST_F(FailoverTest, WhatIsWrongWithTheRequestLeadsNowhereElse) {
   EXPECT_EQ(world_.host(1).count("create"), 0U);
 }
 
+TEST_F(FailoverTest, WhatNobodyForesawLeadsNowhereElseAndTellsNothingOfTheDriver) {
+  world_.start();
+  fail(0, Code::unavailable, 2);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(serves(), "second");
+  fail(0, Code::internal, 1);
+  EXPECT_EQ(serves(), "internal");
+  EXPECT_EQ(circuit(), Circuit::closed);
+  fail(0, Code::unavailable, 1);
+  EXPECT_EQ(serves(), "second");
+
+  EXPECT_EQ(circuit(), Circuit::open) << "three in a row";
+}
+
+// An image that is fetched, and nobody waits for it any more.
+TEST_F(FailoverTest, ATrialThatIsGivenUpLeavesTheNextOneToFindOut) {
+  fail(0, Code::unavailable, 3);
+  world_.start();
+  for (int i = 0; i < 3; ++i) serves();
+  pass_pause();
+  world_.host(0).fetches = true;
+  world_.host(0).hold("fetch");
+  const auto stop = std::make_shared<RunStop>();
+  const auto trial = world_.begin(
+      world_.engine().run(Caller(), {}, ExecRequest{.argv = {"echo", "hi"}}, "", 1'000, stop));
+  ASSERT_FALSE(trial.done());
+
+  stop->stop();
+  world_.settle();
+
+  ASSERT_TRUE(trial.done());
+  EXPECT_EQ(trial.get().error().code(), Code::cancelled);
+  EXPECT_EQ(circuit(), Circuit::half_open);
+  world_.host(0).fetches = false;
+  EXPECT_EQ(serves(), "first");
+  EXPECT_EQ(circuit(), Circuit::closed);
+}
+
+// An engine that answers its ping and makes no containers.
+TEST(RunModeFailover, GoesOnBehindAnEngineThatMakesNothing) {
+  EngineWorld world;
+  world.add("docker").fail("create", Error(Code::unavailable, "starting the container"), 1'000);
+  world.add("native");
+  world.options.routing.circuit.failures = 3;
+  world.start();
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(world.run(world.engine().probe_drivers()));
+    CreateRequest request;
+    request.run_mode = "docker";
+    const auto made = world.create(std::move(request));
+    ASSERT_TRUE(made) << made.error().message();
+    EXPECT_EQ(made->driver, "native");
+  }
+
+  EXPECT_EQ(world.host(0).count("create"), 3U) << "then it is left alone";
+}
+
 TEST_F(FailoverTest, ATimeoutLeadsNowhereElseAndCounts) {
   fail(0, Code::deadline_exceeded, 3);
   world_.start();
