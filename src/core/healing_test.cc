@@ -196,6 +196,43 @@ TEST_F(HealingTest, ManySandboxesAreAskedInTurns) {
   EXPECT_EQ(asked, static_cast<int>(ids.size()));
 }
 
+// However many there are: each is asked within twice the time, and three questions find it.
+TEST_F(HealingTest, OneOfManyThatHangsIsFoundInAFewMinutes) {
+  world_.start();
+  for (size_t i = 0; i < 999; ++i) make(OnFailure::fail);
+  const auto hung = make(OnFailure::fail);
+  world_.host().boxes.at(hung)->silent = true;
+  const auto every = world_.options.pulse_every / Pulse::kRounds;
+
+  seconds passed{0};
+  while (view(hung).health == Health::ok && passed < seconds(3'600)) {
+    world_.advance(every);
+    passed += every;
+    ASSERT_TRUE(world_.run(world_.engine().feel_pulses()));
+  }
+
+  EXPECT_EQ(view(hung).health, Health::unresponsive);
+  EXPECT_LE(passed, Pulse::kMostMissed * 2 * world_.options.pulse_every);
+  EXPECT_EQ(world_.engine().queue_lengths().unresponsive, 1U);
+}
+
+// A driver hangs with all that it has: the others are asked in the same round.
+TEST_F(HealingTest, ManyThatHangHoldUpNobody) {
+  world_.options.pulse_patience = Millis(50);
+  world_.start();
+  std::vector<std::string> hung;
+  for (size_t i = 0; i < 4 * Pulse::kMostAtOnce; ++i) {
+    const auto id = make(OnFailure::fail);
+    if (i % 32 != 0) hung.push_back(id);
+  }
+  for (const auto& id : hung) world_.host().boxes.at(id)->silent = true;
+
+  feel(2 * Pulse::kRounds * Pulse::kMostMissed);
+
+  for (const auto& id : hung) EXPECT_EQ(view(id).health, Health::unresponsive);
+  EXPECT_EQ(world_.engine().queue_lengths().unresponsive, hung.size());
+}
+
 TEST_F(HealingTest, WhatCouldNotBeMadeAgainIsRefusedAtTheBeginning) {
   world_.start();
   CreateRequest request;
