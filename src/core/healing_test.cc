@@ -1,9 +1,12 @@
 // What the engine promises about sandboxes that die or do not answer.
 #include "core/healing.h"
 
+#include <fcntl.h>
+
 #include "core/engine_world_internal.h"
 #include "core/event_log.h"
 #include "core/pulse.h"
+#include "os/file.h"
 
 namespace atl {
 namespace {
@@ -247,6 +250,57 @@ TEST_F(HealingTest, WhatCouldNotBeMadeAgainIsRefusedAtTheBeginning) {
   plain.on_failure = OnFailure::recreate;
   EXPECT_THAT(world_.create(std::move(plain)).error().hint(),
               HasSubstr("fake cannot make a sandbox anew"));
+}
+
+// A template whose name may stand for something else by now.
+class HealingFromATemplateTest : public HealingTest {
+ protected:
+  HealingFromATemplateTest() {
+    world_.host().capabilities.own_root = world_.host().capabilities.templates = true;
+    world_.options.reopen_template = [this](CreateRequest& request, const std::string& id) {
+      asked_.push_back(id);
+      return is_kept_ ? open(request, id) : Error(Code::not_found, "no template has the id " + id);
+    };
+    world_.start();
+    CreateRequest request;
+    request.on_failure = OnFailure::recreate;
+    request.template_name = "tools:1";
+    EXPECT_TRUE(open(request, "version-1"));
+    id_ = world_.create(std::move(request)).value().id;
+  }
+
+  static Result<> open(CreateRequest& request, const std::string& id) {
+    TRY(auto directory, os::open_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY));
+    request.root = HostDirectory{std::move(directory), "/templates/" + id, "/", HostAccess::ro};
+    request.template_id = id;
+    return {};
+  }
+
+  std::vector<std::string> asked_;
+  bool is_kept_ = true;
+  std::string id_;
+};
+
+TEST_F(HealingFromATemplateTest, ItGetsTheVersionThatItWasMadeOf) {
+  world_.host().end(id_, EndedBy::death);
+  pass(seconds(1));
+
+  EXPECT_EQ(view(id_).state, State::running);
+  EXPECT_EQ(view(id_).recoveries, 1);
+  EXPECT_THAT(asked_, ::testing::ElementsAre("version-1"));
+  const auto& spec = world_.host().boxes.at(id_)->spec;
+  EXPECT_EQ(spec.template_id, "version-1");
+  ASSERT_TRUE(spec.root);
+  EXPECT_EQ(spec.root->host_path, "/templates/version-1");
+}
+
+TEST_F(HealingFromATemplateTest, WithoutThatVersionItIsGivenUp) {
+  is_kept_ = false;
+  world_.host().end(id_, EndedBy::death);
+  pass(seconds(1));
+
+  EXPECT_EQ(view(id_).health, Health::failed);
+  EXPECT_THAT(view(id_).failure, HasSubstr("given up: template tools:1: no template has the id"));
 }
 
 class HealingAfterCrashTest : public HealingTest {
