@@ -34,6 +34,7 @@ constexpr Flag kFlags[] = {
     {"min-isolation", 0, "LEVEL", "create: the weakest allowed"},
     {"placement", 0, "WHERE", "create: how far away they may run"},
     {"network", 0, "WHAT", "create: none, or bridge with a profile that allows it"},
+    {"persistence", 0, "WHAT", "create: ephemeral (default), or persistent"},
     {"memory", 'm', "SIZE", "create: at most this much memory each: 256m, 1g"},
     {"cpus", 0, "N", "create: at most this many processors each"},
     {"pids", 0, "N", "create: at most this many processes each"},
@@ -43,6 +44,7 @@ constexpr Flag kFlags[] = {
     {"max", 0, "N", "create, set: so many when more is asked for"},
     {"idle", 0, "TIME", "create, set: what was not needed for so long is given back"},
     {"max-age", 0, "TIME", "create, set: what waited for so long is replaced"},
+    {"corrupted", 0, "", "release: keep nothing of it, of one with --checkpoint neither"},
 };
 
 struct Asked {
@@ -55,6 +57,7 @@ struct Asked {
   std::optional<std::string> min_isolation;
   std::optional<std::string> placement;
   std::optional<std::string> network;
+  std::optional<std::string> persistence;
   std::optional<Resources> resources;
   std::optional<int64_t> min;
   std::optional<int64_t> target;
@@ -64,7 +67,7 @@ struct Asked {
 };
 BOOST_DESCRIBE_STRUCT(Asked, (),
                       (name, profile, driver, image, template_, runtime, min_isolation, placement,
-                       network, resources, min, target, max, idle_s, max_age_s))
+                       network, persistence, resources, min, target, max, idle_s, max_age_s))
 
 std::string path_to(const std::string& pool, std::string_view below = "") {
   return "/v1/pools/" + net::percent_encode(pool) + std::string(below);
@@ -116,6 +119,7 @@ Result<int> create(Context& context) {
   asked.min_isolation = args.find("min-isolation");
   asked.placement = args.find("placement");
   asked.network = args.find("network");
+  asked.persistence = args.find("persistence");
   TRY(const auto resources, resources_from(args));
   if (resources != Resources{}) asked.resources = resources;
   TRY_OK(take_size(args, asked));
@@ -147,25 +151,30 @@ Result<int> list(Context& context) {
     return 0;
   }
   TRY(const auto answer, parse_answer(text));
-  Table rows{{"NAME", "READY", "LEVEL", "MIN", "TARGET", "MAX", "HITS", "MISSES", "HIT", "FILL"}};
+  Table rows{{"NAME", "READY", "LEVEL", "MIN", "TARGET", "MAX", "HITS", "MISSES", "RATE", "HIT",
+              "MISS", "FILL"}};
   std::string names;
   for (const json::Value& one : list_at(answer, "pools")) {
     const auto count = [&](std::string_view name) {
       return fmt::format("{:.0f}", number_at(one, name));
     };
     const json::Value& hits = at(one, "hits");
-    const json::Value& fills = at(one, "fills");
-    const bool had_hits = number_at(hits, "count") > 0;
-    const bool had_fills = number_at(fills, "count") > 0;
+    const json::Value& misses = at(one, "misses");
+    const auto time = [&](std::string_view what) {
+      const json::Value& times = at(one, what);
+      const bool had_any = number_at(times, "count") > 0;
+      return had_any ? fmt::format("{:.2f} ms", number_at(times, "mean_ms")) : "-";
+    };
+    const bool was_asked = number_at(hits, "count") + number_at(misses, "count") > 0;
     const std::string name = single_line(text_at(one, "name"));
     names += name + "\n";
     const bool is_well = text_at(one, "trouble").empty();
     rows.push_back({name, Cell(count("ready"), is_well ? Ink::plain : Ink::bad), count("level"),
                     count("min"), count("target"), count("max"),
                     fmt::format("{:.0f}", number_at(hits, "count")),
-                    fmt::format("{:.0f}", number_at(at(one, "misses"), "count")),
-                    had_hits ? fmt::format("{:.2f} ms", number_at(hits, "mean_ms")) : "-",
-                    had_fills ? fmt::format("{:.1f} ms", number_at(fills, "mean_ms")) : "-"});
+                    fmt::format("{:.0f}", number_at(misses, "count")),
+                    was_asked ? fmt::format("{:.0f} %", 100 * number_at(one, "hit_rate")) : "-",
+                    time("hits"), time("misses"), time("fills")});
   }
   TRY_OK(print(context.quiet() ? names : table_for_stdout(rows)));
   return 0;
@@ -195,6 +204,19 @@ Result<int> acquire(Context& context) {
   return 0;
 }
 
+Result<int> release(Context& context) {
+  const std::string& box = context.args.words()[1];
+  TRY(const auto client, open_client(context));
+  const char* how = context.args.has("corrupted") ? R"({"corrupted":true})" : "{}";
+  TRY_OK(client->post(sandbox_path(box) + "/release", how));
+  if (context.json()) {
+    TRY_OK(print("{\"ok\":true}\n"));
+  } else if (!context.quiet()) {
+    TRY_OK(print(box + "\n"));
+  }
+  return 0;
+}
+
 Result<int> remove(Context& context) {
   TRY(const auto client, open_client(context));
   const auto& words = context.args.words();
@@ -206,10 +228,10 @@ Result<int> remove(Context& context) {
   return 0;
 }
 
-constexpr Subverb kSubverbs[] = {{"ls", 0, 0, list},           {"create", 1, 1, create},
-                                 {"show", 1, 1, show},         {"set", 1, 1, set},
-                                 {"drain", 1, 1, drain},       {"acquire", 1, 1, acquire},
-                                 {"rm", 1, kMostNamed, remove}};
+constexpr Subverb kSubverbs[] = {{"ls", 0, 0, list},         {"create", 1, 1, create},
+                                 {"show", 1, 1, show},       {"set", 1, 1, set},
+                                 {"drain", 1, 1, drain},     {"acquire", 1, 1, acquire},
+                                 {"release", 1, 1, release}, {"rm", 1, kMostNamed, remove}};
 
 Result<int> run_pool(Context& context) { return run_subverb(context, "pool", kSubverbs); }
 
@@ -218,7 +240,7 @@ Result<int> run_pool(Context& context) { return run_subverb(context, "pool", kSu
 const Verb kPoolVerb{
     .grammar = {.verb = "pool",
                 .usage = "[FLAGS] ls | create POOL | show POOL | set POOL | drain POOL | "
-                         "acquire POOL | rm POOL…",
+                         "acquire POOL | release BOX | rm POOL…",
                 .flags = {kFlags, kEverywhereFlags},
                 .least_words = 1,
                 .most_words = 1 + kMostNamed},
@@ -227,7 +249,10 @@ const Verb kPoolVerb{
     .more =
         "Whoever asks for just such a sandbox gets one that is running already: atoll run and\n"
         "atoll create need not name the pool, and atoll pool acquire does. A profile that has\n"
-        "`pool` has one of its name. drain ends what waits, and the pool fills anew.",
+        "`pool` has one of its name. drain ends what waits, and the pool fills anew. release ends\n"
+        "a sandbox, as atoll rm does: what somebody has used nobody gets. ls tells how many of "
+        "the\n"
+        "requests found one ready (RATE), and how long those waited (HIT), and the others (MISS).",
     .run = run_pool};
 
 }  // namespace atl::cli

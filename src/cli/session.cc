@@ -83,14 +83,17 @@ Result<int> list(Context& context) {
     return 0;
   }
   TRY(const auto answer, parse_answer(text));
-  Table rows{{"ID", "SCOPE", "KEY", "SANDBOX", "HOLDERS", "AGE", "EXPIRES"}};
+  Table rows{{"ID", "SCOPE", "KEY", "SANDBOX", "HOLDERS", "OWNER", "AGE", "EXPIRES"}};
   std::string ids;
   const WallTime now = system_clock().wall();
   for (const json::Value& one : list_at(answer, "sessions")) {
     const auto word = [&](std::string_view name) { return single_line(text_at(one, name)); };
     ids += word("id") + "\n";
-    rows.push_back({word("id"), word("scope"), word("key").empty() ? "-" : word("key"),
-                    word("sandbox"), fmt::format("{}", number_at(one, "holders")),
+    const auto or_none = [&](std::string_view name) {
+      return word(name).empty() ? "-" : word(name);
+    };
+    rows.push_back({word("id"), word("scope"), or_none("key"), word("sandbox"),
+                    fmt::format("{}", number_at(one, "holders")), or_none("owner"),
                     format_since(word("created_at"), now), format_until(word("expires_at"), now)});
   }
   TRY_OK(print(context.quiet() ? ids : table_for_stdout(rows)));

@@ -194,8 +194,11 @@ class Checker final {
       const std::string_view section = setting.key->section;
       if (section != "pool" && section != "storage" && section != "auto_scaling") continue;
       add(setting, Severity::warning, Problem::no_effect,
-          "it is understood, and no driver of this Atoll uses it",
-          section == "pool" ? "how many sandboxes are made ahead: serve.parked" : "");
+          section == "pool" ? "it is understood, and no pool is made of it"
+                            : "it is understood, and no driver of this Atoll uses it",
+          section == "pool" ? "a daemon keeps pools of what is asked for: atoll pool create --max "
+                              "N --idle TIME POOL, or pool: in a profile (docs/pools.md)"
+                            : "");
     }
   }
 

@@ -128,6 +128,11 @@ TEST(Settings, WhatNothingComesOfIsWarnedOf) {
               ElementsAre(HasSubstr("no driver of this Atoll uses it")));
 }
 
+TEST(Settings, APoolOfAFileIsAskedOfADaemon) {
+  EXPECT_THAT(told("pool: {maxSize: 10}\n"),
+              ElementsAre(HasSubstr("pool.max_size: it is understood, and no pool is made of it")));
+}
+
 TEST(Settings, WhatIsNoYamlIsToldWithItsLine) {
   EXPECT_THAT(told("a: [1\nb: 2\n"), ElementsAre(HasSubstr("atoll.yaml:2:1: error: ")));
   EXPECT_THAT(told("- a\n"), ElementsAre(HasSubstr("no map")));

@@ -16,6 +16,7 @@
 #include "container/container_watch.h"
 #include "container/kernel_trial.h"
 #include "container/left_over.h"
+#include "container/making_trouble.h"
 #include "container/own_name.h"
 #include "container/snapshot_images.h"
 #include "driver/file_snapshots.h"
@@ -609,7 +610,8 @@ class EngineDriver final : public Driver {
       made.limits_root = false;
       created = co_await fleet_->client.create(container, to_json(made, dialect_));
     }
-    if (!created) co_return std::move(created).error().with("making the container");
+    if (!created)
+      co_return told_while_making(std::move(created).error(), made).with("making the container");
     if (made.limits_root) limits_roots_ = true;
     CO_TRY_OK(co_await fleet_->copy_agent(container));
     if (made.is_persistent && !made.has_places) {
@@ -619,7 +621,8 @@ class EngineDriver final : public Driver {
     end_stage(spec.on_progress, "create");
     begin_stage(spec.on_progress, "boot");
     auto started = co_await fleet_->client.start(container);
-    if (!started) co_return std::move(started).error().with("starting the container");
+    if (!started)
+      co_return told_while_making(std::move(started).error(), made).with("starting the container");
     auto state = co_await fleet_->client.inspect(container);
     const bool is_gone = state ? !state->is_running : state.error().code() == Code::not_found;
     if (is_gone) {

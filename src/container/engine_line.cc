@@ -147,6 +147,10 @@ Error EngineLine::told_error(const net::Response& response) const {
         .with_hint("set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to this client's certificates");
   }
   if (response.status == 400) return Error(Code::invalid_argument, text);
+  // Of the engine, or of what stands before it: it is not there for a while.
+  if (response.status >= 502 && response.status <= 504) {
+    return Error(Code::unavailable, text).with_hint("the engine's own log tells more");
+  }
   return Error(Code::internal, text).with_hint("the engine's own log tells more");
 }
 

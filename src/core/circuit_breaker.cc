@@ -27,6 +27,7 @@ void CircuitBreaker::end(Pass pass, Outcome outcome) {
   } else if (until_) {
     return;  // it began before the circuit opened, and says nothing new
   }
+  if (outcome == Outcome::says_nothing) return;
   if (outcome == Outcome::worked) {
     failures_ = 0;
     openings_ = 0;

@@ -6,7 +6,8 @@
 //   half_open  the pause is over: one create goes through and decides
 //
 // Only what a driver could not do for a while counts as a failure. That it is full, or that a
-// request was wrong, says that it answers.
+// request was wrong, says that it answers. A create that was given up on the way says nothing: the
+// circuit stays what it was, and when it is half open the next one finds out.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ class CircuitBreaker final {
   };
   // Nullopt: not now.
   std::optional<Pass> begin();
-  enum class Outcome : uint8_t { worked, failed };
+  enum class Outcome : uint8_t { worked, failed, says_nothing };
   void end(Pass pass, Outcome outcome);
   // Somebody knows that it answers again: the pause is over.
   void end_pause();

@@ -89,6 +89,23 @@ TEST_F(CircuitBreakerTest, WhatBeganBeforeItOpenedSaysNothingNew) {
   EXPECT_EQ(circuit_.state(), Circuit::closed);
 }
 
+TEST_F(CircuitBreakerTest, WhatSaysNothingChangesNothing) {
+  fail(2);
+  circuit_.end(circuit_.begin().value(), Outcome::says_nothing);
+  EXPECT_EQ(circuit_.state(), Circuit::closed);
+  EXPECT_EQ(circuit_.failures(), 2) << "it has not worked, either";
+  fail(1);
+  wait();
+
+  circuit_.end(circuit_.begin().value(), Outcome::says_nothing);
+
+  EXPECT_EQ(circuit_.state(), Circuit::half_open);
+  const auto next = circuit_.begin();
+  ASSERT_TRUE(next) << "the next one finds out";
+  circuit_.end(*next, Outcome::worked);
+  EXPECT_EQ(circuit_.state(), Circuit::closed);
+}
+
 TEST_F(CircuitBreakerTest, WhoeverKnowsThatItAnswersEndsThePause) {
   circuit_.end_pause();
   EXPECT_EQ(circuit_.state(), Circuit::closed);

@@ -12,9 +12,21 @@
 namespace atl {
 namespace {
 
-// A driver that is full, or refuses what is asked, is there.
-bool is_trouble(const Error& why) {
-  return why.code() == Code::unavailable || why.code() == Code::deadline_exceeded;
+using Outcome = CircuitBreaker::Outcome;
+
+// A driver that is full, or refuses what is asked, is there. Of one that was broken off, or failed
+// in a way that nobody foresaw, nobody knows.
+Outcome outcome_of(const Error& why) {
+  switch (why.code()) {
+    case Code::unavailable:
+    case Code::deadline_exceeded:
+      return Outcome::failed;
+    case Code::cancelled:
+    case Code::internal:
+      return Outcome::says_nothing;
+    default:
+      return Outcome::worked;
+  }
 }
 
 }  // namespace
@@ -44,9 +56,7 @@ void Failover::note(DriverSlot& slot, CircuitBreaker::Pass pass, Micros took, co
     slot.start.add(took, slot.capabilities ? slot.capabilities->typical_start_ms : 0);
   }
   const bool was_closed = slot.circuit.state() == Circuit::closed;
-  const bool is_failure = why != nullptr && is_trouble(*why);
-  using Outcome = CircuitBreaker::Outcome;
-  slot.circuit.end(pass, is_failure ? Outcome::failed : Outcome::worked);
+  slot.circuit.end(pass, why == nullptr ? Outcome::worked : outcome_of(*why));
   const bool is_closed = slot.circuit.state() == Circuit::closed;
   if (was_closed == is_closed) return;
   metrics_.driver_circuit_open.at(slot.driver->name()).set(is_closed ? 0 : 1);

@@ -171,6 +171,62 @@ TEST_F(FailoverTest, WhatIsWrongWithTheRequestLeadsNowhereElse) {
   EXPECT_EQ(world_.host(1).count("create"), 0U);
 }
 
+TEST_F(FailoverTest, WhatNobodyForesawLeadsNowhereElseAndTellsNothingOfTheDriver) {
+  world_.start();
+  fail(0, Code::unavailable, 2);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(serves(), "second");
+  fail(0, Code::internal, 1);
+  EXPECT_EQ(serves(), "internal");
+  EXPECT_EQ(circuit(), Circuit::closed);
+  fail(0, Code::unavailable, 1);
+  EXPECT_EQ(serves(), "second");
+
+  EXPECT_EQ(circuit(), Circuit::open) << "three in a row";
+}
+
+// An image that is fetched, and nobody waits for it any more.
+TEST_F(FailoverTest, ATrialThatIsGivenUpLeavesTheNextOneToFindOut) {
+  fail(0, Code::unavailable, 3);
+  world_.start();
+  for (int i = 0; i < 3; ++i) serves();
+  pass_pause();
+  world_.host(0).fetches = true;
+  world_.host(0).hold("fetch");
+  const auto stop = std::make_shared<RunStop>();
+  const auto trial = world_.begin(
+      world_.engine().run(Caller(), {}, ExecRequest{.argv = {"echo", "hi"}}, "", 1'000, stop));
+  ASSERT_FALSE(trial.done());
+
+  stop->stop();
+  world_.settle();
+
+  ASSERT_TRUE(trial.done());
+  EXPECT_EQ(trial.get().error().code(), Code::cancelled);
+  EXPECT_EQ(circuit(), Circuit::half_open);
+  world_.host(0).fetches = false;
+  EXPECT_EQ(serves(), "first");
+  EXPECT_EQ(circuit(), Circuit::closed);
+}
+
+// An engine that answers its ping and makes no containers.
+TEST(RunModeFailover, GoesOnBehindAnEngineThatMakesNothing) {
+  EngineWorld world;
+  world.add("docker").fail("create", Error(Code::unavailable, "starting the container"), 1'000);
+  world.add("native");
+  world.options.routing.circuit.failures = 3;
+  world.start();
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(world.run(world.engine().probe_drivers()));
+    CreateRequest request;
+    request.run_mode = "docker";
+    const auto made = world.create(std::move(request));
+    ASSERT_TRUE(made) << made.error().message();
+    EXPECT_EQ(made->driver, "native");
+  }
+
+  EXPECT_EQ(world.host(0).count("create"), 3U) << "then it is left alone";
+}
+
 TEST_F(FailoverTest, ATimeoutLeadsNowhereElseAndCounts) {
   fail(0, Code::deadline_exceeded, 3);
   world_.start();
@@ -419,21 +475,31 @@ TEST(FailoverProperty, NoScheduleLeadsBelowTheFloorOutsideThePlacementOrToTwo) {
   size_t made_in_all = 0;
   size_t fallen_over = 0;
   size_t opened = 0;
+  size_t none_made = 0;
   for (int round = 0; round < 150; ++round) {
     EngineWorld world;
     const size_t hosts = 2 + below(4);
     for (size_t i = 0; i < hosts; ++i) {
       FakeHost& host = world.add("d" + std::to_string(i), static_cast<Isolation>(1 + below(4)));
+      if (below(2) == 0) world.options.routing.labels[host.name()]["zone"] = "eu";
+      if (below(6) == 0) world.options.routing.capacities[host.name()].sandboxes = 5 + below(10);
       host.capabilities.placement = static_cast<Placement>(below(3));
       host.capabilities.typical_start_ms = static_cast<double>(below(50));
       if (below(2) == 0) host.capabilities.price_per_hour = static_cast<double>(below(10));
     }
+    // One without isolation, which is used only when it is named.
+    world.add("none", Isolation::none);
+    policy::Quota& tenant = world.options.admission.quotas.usual;
+    if (below(4) == 0) tenant.min_isolation = static_cast<Isolation>(below(4));
+    if (below(4) == 0) tenant.placement = static_cast<Placement>(below(3));
+    const Isolation least = tenant.min_isolation.value_or(Isolation::none);
+    const Placement farthest = tenant.placement.value_or(Placement::own);
     world.options.routing.health = {.failures = 2, .answers = 2};
     world.options.routing.circuit.failures = 2;
     world.start();
     std::map<std::string, std::string> key_of;  // what was given → the key that it was for
     for (int step = 0; step < 60; ++step) {
-      FakeHost& one = world.host(below(static_cast<unsigned>(hosts)));
+      FakeHost& one = world.host(below(static_cast<unsigned>(hosts + 1)));
       switch (below(8)) {
         case 0:
           one.down();
@@ -469,15 +535,28 @@ TEST(FailoverProperty, NoScheduleLeadsBelowTheFloorOutsideThePlacementOrToTwo) {
       request.min_isolation = floor;
       request.placement = placement;
       request.strategy = static_cast<policy::Strategy>(below(5));
-      const std::string key =
-          "key" + std::to_string(below(30)) + std::to_string(floor == Isolation::vm) +
-          std::to_string(static_cast<int>(floor)) + std::to_string(static_cast<int>(placement));
+      const bool names_none = below(6) == 0;
+      if (names_none) request.preferred = {"none", "d0"};
+      const bool has_zone = below(6) == 0;
+      if (has_zone) request.driver_labels["zone"] = "eu";
+      const std::string key = "key" + std::to_string(below(30)) + "-" +
+                              std::to_string(static_cast<int>(floor)) + "-" +
+                              std::to_string(static_cast<int>(placement)) +
+                              (names_none ? "-none" : "") + (has_zone ? "-zone" : "");
       const auto made = world.create(std::move(request), Idempotency{key, key});
-      for (const auto& view : world.engine().drivers()) opened += view.circuit != Circuit::closed;
+      for (const auto& view : world.engine().drivers()) {
+        opened += view.circuit != Circuit::closed;
+        if (view.capacity.sandboxes) ASSERT_LE(view.used.sandboxes, *view.capacity.sandboxes);
+      }
       if (!made) continue;
       ++made_in_all;
       ASSERT_GE(made->isolation, floor);
       ASSERT_LE(made->placement, placement);
+      ASSERT_GE(made->isolation, least);
+      ASSERT_LE(made->placement, farthest);
+      ASSERT_TRUE(made->isolation != Isolation::none || names_none);
+      ASSERT_TRUE(!has_zone || world.options.routing.labels.contains(made->driver));
+      none_made += made->isolation == Isolation::none;
       const auto& given = key_of.emplace(made->id, key).first->second;
       ASSERT_EQ(given, key) << "one sandbox for two requests";
       for (const auto& [id, of] : key_of) {
@@ -485,7 +564,7 @@ TEST(FailoverProperty, NoScheduleLeadsBelowTheFloorOutsideThePlacementOrToTwo) {
       }
     }
     // Once everybody answers, what is there is what was given, each once and where it may be.
-    for (size_t i = 0; i < hosts; ++i) {
+    for (size_t i = 0; i <= hosts; ++i) {
       world.host(i).up();
       world.host(i).on_step = nullptr;
     }
@@ -495,7 +574,7 @@ TEST(FailoverProperty, NoScheduleLeadsBelowTheFloorOutsideThePlacementOrToTwo) {
     }
     std::set<std::string> there;
     std::set<std::string> asked;
-    for (size_t i = 0; i < hosts; ++i) {
+    for (size_t i = 0; i <= hosts; ++i) {
       for (const auto& id : world.host(i).ids()) {
         ASSERT_TRUE(there.insert(id).second) << id << " is there twice";
         ASSERT_EQ(world.engine().get({}, id)->driver, world.host(i).name());
@@ -509,6 +588,7 @@ TEST(FailoverProperty, NoScheduleLeadsBelowTheFloorOutsideThePlacementOrToTwo) {
   EXPECT_GT(made_in_all, 2'000U);
   EXPECT_GT(opened, 500U);
   EXPECT_GT(fallen_over, 100U);
+  EXPECT_GT(none_made, 30U);
 }
 
 }  // namespace

@@ -54,8 +54,9 @@ Result<> check_can_be_made_again(const CreateRequest& request) {
         .with_hint("leave on_failure out, and create a new one when it has failed");
   };
   if (request.workspace || !request.mounts.empty()) return refused("directories of the host");
-  if (!request.template_name.empty()) return refused("a template's root");
-  if (request.root) return refused("a directory of the host as its root");
+  // A template's tree is opened anew, in the version that it was made of.
+  if (request.root && request.template_id.empty())
+    return refused("a directory of the host as its root");
   if (!request.files.empty()) return refused("files from the beginning");
   return {};
 }

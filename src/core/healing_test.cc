@@ -1,9 +1,12 @@
 // What the engine promises about sandboxes that die or do not answer.
 #include "core/healing.h"
 
+#include <fcntl.h>
+
 #include "core/engine_world_internal.h"
 #include "core/event_log.h"
 #include "core/pulse.h"
+#include "os/file.h"
 
 namespace atl {
 namespace {
@@ -196,6 +199,43 @@ TEST_F(HealingTest, ManySandboxesAreAskedInTurns) {
   EXPECT_EQ(asked, static_cast<int>(ids.size()));
 }
 
+// However many there are: each is asked within twice the time, and three questions find it.
+TEST_F(HealingTest, OneOfManyThatHangsIsFoundInAFewMinutes) {
+  world_.start();
+  for (size_t i = 0; i < 999; ++i) make(OnFailure::fail);
+  const auto hung = make(OnFailure::fail);
+  world_.host().boxes.at(hung)->silent = true;
+  const auto every = world_.options.pulse_every / Pulse::kRounds;
+
+  seconds passed{0};
+  while (view(hung).health == Health::ok && passed < seconds(3'600)) {
+    world_.advance(every);
+    passed += every;
+    ASSERT_TRUE(world_.run(world_.engine().feel_pulses()));
+  }
+
+  EXPECT_EQ(view(hung).health, Health::unresponsive);
+  EXPECT_LE(passed, Pulse::kMostMissed * 2 * world_.options.pulse_every);
+  EXPECT_EQ(world_.engine().queue_lengths().unresponsive, 1U);
+}
+
+// A driver hangs with all that it has: the others are asked in the same round.
+TEST_F(HealingTest, ManyThatHangHoldUpNobody) {
+  world_.options.pulse_patience = Millis(50);
+  world_.start();
+  std::vector<std::string> hung;
+  for (size_t i = 0; i < 4 * Pulse::kMostAtOnce; ++i) {
+    const auto id = make(OnFailure::fail);
+    if (i % 32 != 0) hung.push_back(id);
+  }
+  for (const auto& id : hung) world_.host().boxes.at(id)->silent = true;
+
+  feel(2 * Pulse::kRounds * Pulse::kMostMissed);
+
+  for (const auto& id : hung) EXPECT_EQ(view(id).health, Health::unresponsive);
+  EXPECT_EQ(world_.engine().queue_lengths().unresponsive, hung.size());
+}
+
 TEST_F(HealingTest, WhatCouldNotBeMadeAgainIsRefusedAtTheBeginning) {
   world_.start();
   CreateRequest request;
@@ -210,6 +250,57 @@ TEST_F(HealingTest, WhatCouldNotBeMadeAgainIsRefusedAtTheBeginning) {
   plain.on_failure = OnFailure::recreate;
   EXPECT_THAT(world_.create(std::move(plain)).error().hint(),
               HasSubstr("fake cannot make a sandbox anew"));
+}
+
+// A template whose name may stand for something else by now.
+class HealingFromATemplateTest : public HealingTest {
+ protected:
+  HealingFromATemplateTest() {
+    world_.host().capabilities.own_root = world_.host().capabilities.templates = true;
+    world_.options.reopen_template = [this](CreateRequest& request, const std::string& id) {
+      asked_.push_back(id);
+      return is_kept_ ? open(request, id) : Error(Code::not_found, "no template has the id " + id);
+    };
+    world_.start();
+    CreateRequest request;
+    request.on_failure = OnFailure::recreate;
+    request.template_name = "tools:1";
+    EXPECT_TRUE(open(request, "version-1"));
+    id_ = world_.create(std::move(request)).value().id;
+  }
+
+  static Result<> open(CreateRequest& request, const std::string& id) {
+    TRY(auto directory, os::open_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY));
+    request.root = HostDirectory{std::move(directory), "/templates/" + id, "/", HostAccess::ro};
+    request.template_id = id;
+    return {};
+  }
+
+  std::vector<std::string> asked_;
+  bool is_kept_ = true;
+  std::string id_;
+};
+
+TEST_F(HealingFromATemplateTest, ItGetsTheVersionThatItWasMadeOf) {
+  world_.host().end(id_, EndedBy::death);
+  pass(seconds(1));
+
+  EXPECT_EQ(view(id_).state, State::running);
+  EXPECT_EQ(view(id_).recoveries, 1);
+  EXPECT_THAT(asked_, ::testing::ElementsAre("version-1"));
+  const auto& spec = world_.host().boxes.at(id_)->spec;
+  EXPECT_EQ(spec.template_id, "version-1");
+  ASSERT_TRUE(spec.root);
+  EXPECT_EQ(spec.root->host_path, "/templates/version-1");
+}
+
+TEST_F(HealingFromATemplateTest, WithoutThatVersionItIsGivenUp) {
+  is_kept_ = false;
+  world_.host().end(id_, EndedBy::death);
+  pass(seconds(1));
+
+  EXPECT_EQ(view(id_).health, Health::failed);
+  EXPECT_THAT(view(id_).failure, HasSubstr("given up: template tools:1: no template has the id"));
 }
 
 class HealingAfterCrashTest : public HealingTest {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "base/run_task.h"
@@ -421,8 +422,9 @@ TEST(RouterTable, AFailureThatMayPassLeadsToTheNextAndNoOtherDoes) {
   }
 }
 
-// Ten thousand worlds: a route has only drivers that do, all of them, in their order or, with a
-// strategy, in any. What does is said once more here, in the plainest words.
+// Ten thousand worlds: a route has only drivers that do, all of them, those that are preferred
+// first, in their order or, with a strategy, in any. What does is said once more here, in the
+// plainest words.
 TEST(RouterTable, NoRandomWorldLeadsBelowTheFloorOrOutsideThePlacement) {
   std::mt19937 dice(1);
   const auto below = [&](int count) {
@@ -430,10 +432,17 @@ TEST(RouterTable, NoRandomWorldLeadsBelowTheFloorOrOutsideThePlacement) {
   };
   size_t routes = 0;
   size_t refusals = 0;
+  const auto draw_names = [&](int least) {
+    std::vector<std::string> names;
+    for (int i = least + below(3); i > 0; --i) names.push_back("d" + std::to_string(below(7)));
+    return names;
+  };
   for (int world = 0; world < 10'000; ++world) {
     asio::io_context loop;
     std::vector<std::shared_ptr<FakeHost>> hosts;
     std::vector<EngineDriver> given;
+    RoutingOptions routing;
+    std::map<std::string, policy::Amounts> used;
     for (int i = below(6); i >= 0; --i) {
       auto host = FakeHost::make("d" + std::to_string(i), static_cast<Isolation>(below(5)));
       host->capabilities.placement = static_cast<Placement>(below(3));
@@ -443,6 +452,11 @@ TEST(RouterTable, NoRandomWorldLeadsBelowTheFloorOrOutsideThePlacement) {
       host->capabilities.typical_start_ms = below(3);
       if (below(2) == 0) host->capabilities.price_per_hour = below(3);
       if (below(5) == 0) host->down();
+      if (below(2) == 0) routing.labels[host->name()]["zone"] = below(2) == 0 ? "eu" : "us";
+      if (below(3) == 0) {
+        routing.capacities[host->name()].sandboxes = 1 + below(3);
+        used[host->name()].sandboxes = below(4);
+      }
       given.push_back({make_fake_driver(host), ""});
       hosts.push_back(std::move(host));
     }
@@ -455,22 +469,61 @@ TEST(RouterTable, NoRandomWorldLeadsBelowTheFloorOrOutsideThePlacement) {
     if (below(4) == 0) wish.runtime = "r";
     wish.image = below(6) == 0;
     wish.strategy = static_cast<Strategy>(below(5));
+    if (below(4) == 0) wish.tenant_floor = static_cast<Isolation>(below(5));
+    if (below(4) == 0) wish.tenant_placement = static_cast<Placement>(below(3));
+    if (below(6) == 0) wish.driver_labels["zone"] = "eu";
+    if (below(3) == 0) wish.preferred = draw_names(1);
+    if (below(4) == 0) wish.fallback = draw_names(0);
+
+    // Who is asked, in order, and how many of them come before all others; who is named may be as
+    // weak as is allowed.
+    std::vector<std::string> order;
+    std::set<std::string> named;
+    const auto take = [&](const std::string& name) {
+      const bool is_there =
+          std::ranges::any_of(hosts, [&](const auto& host) { return host->name() == name; });
+      if (is_there && std::ranges::find(order, name) == order.end()) order.push_back(name);
+    };
+    size_t first = 0;
+    if (!wish.driver.empty()) {
+      take(wish.driver);
+      named.insert(wish.driver);
+    } else {
+      for (const auto& name : wish.preferred) take(name);
+      first = order.size();
+      for (const auto& name : wish.fallback.value_or(std::vector<std::string>())) take(name);
+      named.insert(order.begin(), order.end());
+      if (!wish.fallback) {
+        for (const auto& host : hosts) take(host->name());
+      }
+    }
 
     std::vector<std::string> expected;
-    for (const auto& host : hosts) {
+    size_t preferred = 0;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const auto host =
+          *std::ranges::find_if(hosts, [&](const auto& one) { return one->name() == order[i]; });
       const auto& can = host->capabilities;
+      const auto labels = routing.labels[host->name()];
+      const auto most = routing.capacities[host->name()].sandboxes;
+      const bool has_room = !most || used[host->name()].sandboxes < *most;
       const bool has_runtime = wish.runtime.empty() || !can.runtimes.empty();
       const Isolation level =
           wish.runtime.empty() || can.runtimes.empty() ? can.isolation : can.runtimes[0].isolation;
       const bool does =
           !host->is_down() && has_runtime &&
           level >= wish.min_isolation.value_or(Isolation::none) && level >= wish.floor &&
-          can.placement <= wish.placement.value_or(Placement::own) &&
+          level >= wish.tenant_floor && can.placement <= wish.placement.value_or(Placement::own) &&
+          can.placement <= wish.tenant_placement.value_or(Placement::own) && has_room &&
+          (wish.driver_labels.empty() || labels == wish.driver_labels) &&
           (!wish.resources.cpu || can.limits.cpu != Limit::none) && (!wish.image || can.images) &&
-          (wish.driver.empty() ? level != Isolation::none : wish.driver == host->name());
-      if (does) expected.push_back(host->name());
+          (level != Isolation::none || named.contains(host->name()));
+      if (!does) continue;
+      expected.push_back(host->name());
+      if (i < first) ++preferred;
     }
-    DriverTable table(std::move(given));
+    DriverTable table(std::move(given), Asking::at_once, routing);
+    table.count_by([&](const std::string& name) -> const policy::Amounts& { return used[name]; });
     ASSERT_TRUE(run_task(loop, table.probe_all()));
     std::vector<std::string> found;
     if (const auto route = take_route(table, wish)) {
@@ -480,9 +533,11 @@ TEST(RouterTable, NoRandomWorldLeadsBelowTheFloorOrOutsideThePlacement) {
       EXPECT_FALSE(route.error().message().empty() || route.error().hint().empty());
       ++refusals;
     }
-    if (wish.strategy != Strategy::priority) {
-      std::ranges::sort(found);
-      std::ranges::sort(expected);
+    if (wish.strategy != Strategy::priority && found.size() == expected.size()) {
+      for (auto* names : {&found, &expected}) {
+        std::ranges::sort(names->begin(), names->begin() + static_cast<ptrdiff_t>(preferred));
+        std::ranges::sort(names->begin() + static_cast<ptrdiff_t>(preferred), names->end());
+      }
     }
     ASSERT_EQ(found, expected) << "world " << world;
   }

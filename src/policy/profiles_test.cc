@@ -53,6 +53,8 @@ TEST(Profiles, WhatIsBuiltInIsAsTheTiersSay) {
   EXPECT_EQ(agent.resources.cpu, 2);
   EXPECT_EQ(agent.resources.memory_mb, 4096);
   EXPECT_EQ(agent.resources.disk_mb, 20480);
+  // Every driver can, which is not so of pausing.
+  EXPECT_EQ(agent.on_idle, OnEnd::stop);
   for (const char* name : {"python", "node", "ci"}) EXPECT_TRUE(profiles->get(name)) << name;
 }
 

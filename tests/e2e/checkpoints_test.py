@@ -89,6 +89,9 @@ class Checkpoints(Cases):
         self.assertNotIn("snapshot", self.told(other))
         self.ask("DELETE", f"/v1/sandboxes/{other}?discard=true", status=204)
         self.assertEqual(len(self.snapshots()), 1)
+        spoilt = self.create(name="spoilt")
+        self.ask("POST", f"/v1/sandboxes/{spoilt}/release", {"corrupted": True}, status=204)
+        self.assertEqual(len(self.snapshots()), 1)
 
     def test_what_expires_is_kept_and_of_one_name_a_few(self):
         for number in range(5):

@@ -358,6 +358,12 @@ class Native(OfOurOwn, unittest.TestCase):
         box = self.atoll("pool", "acquire", "small").strip()
         self.daemon.made.add(box)
         self.assertEqual(self.daemon.call("GET", f"/v1/sandboxes/{box}").json["pool"], "small")
+        words = [line.split() for line in self.atoll("pool", "ls").splitlines()]
+        small = dict(zip(words[0], next(line for line in words if line[0] == "small")))
+        self.assertEqual((small["HITS"], small["MISSES"], small["RATE"]), ("1", "0", "100"))
+        self.assertEqual(self.atoll("pool", "release", "--corrupted", box), f"{box}\n")
+        self.assertEqual(self.daemon.call("GET", f"/v1/sandboxes/{box}").status, 404)
+        self.assertIn("no sandbox", self.atoll_error("pool", "release", "nobody"))
         self.assertEqual(json.loads(self.atoll("pool", "set", "--json", "--max", "3", "--target", "2", "small"))["max"], 3)
         self.wait_for(2, "small")
         before = self.parked()

@@ -1228,7 +1228,7 @@ export interface ProfileSummary {
 }
 
 export interface Release {
-  /** It cannot be used again; what was used never is. */
+  /** Nothing of it is kept, with `persistence: checkpoint` neither; it is destroyed in any case. */
   corrupted?: boolean;
 }
 

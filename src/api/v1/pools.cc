@@ -107,7 +107,10 @@ constexpr openapi::Field kAcquireFields[] = {
     {"labels", "", {.most = int64_t{kMostLabels}}},
 };
 constexpr openapi::Field kReleaseFields[] = {
-    {"corrupted", "It cannot be used again; what was used never is.", {}, R"({"default":false})"},
+    {"corrupted",
+     "Nothing of it is kept, with `persistence: checkpoint` neither; it is destroyed in any case.",
+     {},
+     R"({"default":false})"},
 };
 
 // The {pool} of /v1/pools/{pool}.
@@ -254,8 +257,10 @@ Task<> acquire_sandbox(Call& call) {
 }
 
 Task<> release_sandbox(Call& call) {
-  CO_TRY_OK(co_await read_optional_json<WireRelease>(call));
-  CO_TRY_OK(co_await call.engine().destroy(call.caller(), call.sandbox()));
+  CO_TRY(const auto wire, co_await read_optional_json<WireRelease>(call));
+  // Nobody is to begin with what was spoilt.
+  const Remains remains = wire.corrupted.value_or(false) ? Remains::discarded : Remains::as_asked;
+  CO_TRY_OK(co_await call.engine().destroy(call.caller(), call.sandbox(), remains));
   co_return co_await call.answer_nothing();
 }
 

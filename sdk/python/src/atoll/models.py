@@ -1065,7 +1065,7 @@ class ProfileSummary(_ProfileSummaryRequired, total=False):
 
 
 class Release(TypedDict, total=False):
-    # It cannot be used again; what was used never is.
+    # Nothing of it is kept, with `persistence: checkpoint` neither; it is destroyed in any case.
     corrupted: bool
 
 
