@@ -3,20 +3,32 @@
 Latencies are taken in bursts with pauses, in which what was taken from the parked sandboxes is made again; hits and misses
 are told apart, and what a sandbox costs off the path is measured by itself.
 """
+import concurrent.futures
 import contextlib
 import os
+import resource
+import sys
 import tempfile
 import time
 from pathlib import Path
 
-import peers
-from samples import program_output, summary
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
+
+import peers  # noqa: E402
+from memory_group import MemoryGroup  # noqa: E402
+from samples import program_output, summary  # noqa: E402
 
 HEAD = ["| what | Atoll, p50 | p99 | beside | its p50 | ratio | aim | |", "|---|---|---|---|---|---|---|---|"]
 PEERS_HEAD = ["| sandbox | `true`, p50 | p99 | × bare | `python3 -c 'print(1)'`, p50 | × bare | it does not |",
               "|---|---|---|---|---|---|---|"]
 BURST, PAUSE_MS = 15, 300
 CROWD = 2_500  # unless --crowd says how many
+MOST_CROWD = 10_000  # a daemon serves no more
+# Of each of a crowd, of daemon and launcher together; and for how long it lives, however slowly it is made.
+DESCRIPTORS, CROWD_TTL_S = 8, 24 * 3600
+# What is left of the machine's memory when a crowd grows no further.
+LEAST_MEMORY = 1 << 30
+PAUSED = 60
 PYTHON = ["/usr/bin/python3", "-c", "print(1)"]
 CLIENTS = [1, 2, 8, 64]
 
@@ -59,45 +71,34 @@ def spread_row(ours, bare):
     return f"| … its p99 over its p50 | {spread:.1f}× | | the same of bare | {theirs:.1f}× | | ≤ 5× | {'met' if spread <= 5 else '**missed**'} |"
 
 
-class Group:
-    """A control group of the memory controller (version 1) for all that a daemon makes, counted with the kernel's part."""
-
-    def __init__(self):
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-        place = next((line.split(":", 2)[2] for line in lines if "memory" in line.split(":")[1].split(",")), None)
-        self.path = None
-        if place is None:
-            return
-        self.path = Path("/sys/fs/cgroup/memory" + place) / f"atoll-bench-{os.getpid()}"
+@contextlib.contextmanager
+def memory_group():
+    """What cannot be removed in the end is told; what was measured does not go with it."""
+    group = MemoryGroup()
+    try:
+        yield group
+    finally:
         try:
-            self.path.mkdir()
-        except OSError:
-            self.path = None
+            group.remove()
+        except OSError as error:
+            print(f"bench: a control group is left over: {error}", flush=True)
 
-    def enter(self):
-        if self.path:
-            (self.path / "cgroup.procs").write_text(str(os.getpid()))
 
-    def leave(self):
-        if self.path:
-            (self.path.parent / "cgroup.procs").write_text(str(os.getpid()))
+@contextlib.contextmanager
+def daemon_in(context, group, *arguments):
+    """All that it makes is counted in the group, and we are not."""
+    with contextlib.ExitStack() as stack:
+        with group.inside():
+            daemon = stack.enter_context(context.another(*arguments))
+        yield daemon
 
-    def used(self):
-        return int((self.path / "memory.usage_in_bytes").read_text())
 
-    def remove(self):
-        if not self.path:
-            return
-        deadline = time.monotonic() + 10
-        while True:
-            try:
-                for path, _, _ in os.walk(self.path, topdown=False):
-                    os.rmdir(path)
-                return
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.05)
+def memory_row(what, group, each_kib, aim="", bound=None):
+    """In the way of the other lines; `each_kib` means nothing where nothing counts it."""
+    if not group:
+        return f"| {what} | not measured: {in_a_cell(group.reason)} | | | | | {aim} | |"
+    verdict = "" if bound is None else "met" if each_kib <= bound else "**missed**"
+    return f"| {what} | {each_kib:,.0f} KiB | | | | | {aim} | {verdict} |"
 
 
 def path_of(context, kind, address, count, command=(), pause=PAUSE_MS, burst=BURST):
@@ -124,9 +125,9 @@ def latencies(context, lines, raw):
     (context.directory / "run-native").mkdir()
     inside = program_output([context.programs / "bench_library", context.libexec, str(count // 2), str(BURST), str(PAUSE_MS)])
     raw["in_process"] = inside
-    bare = summary(inside["bare_us"])
-    lines.append(row("one-shot `true`, in this process", summary(inside["run_us"]), "bare vfork + exec", bare, "≤ 2×", 2))
-    lines.append(spread_row(summary(inside["run_us"]), bare))
+    runs, beside_runs, execs, beside_execs = (summary(inside[name]) for name in ("run_us", "bare_run_us", "exec_us", "bare_exec_us"))
+    lines.append(row("one-shot `true`, in this process", runs, "bare vfork + exec", beside_runs, "≤ 2×", 2))
+    lines.append(spread_row(runs, beside_runs))
     grow_pool(context)
     for name, kind, address, aim, bound in [
             ("one-shot `true`, API over a Unix socket", "run", socket, "≤ 2×", 2),
@@ -138,6 +139,7 @@ def latencies(context, lines, raw):
         if kind == "run":
             lines.append(spread_row(hits, bare))
         settle()
+    lines.append(row("command in a live sandbox, `true`, in this process", execs, "bare vfork + exec", beside_execs, "≤ 1.6×", 1.6))
     lines.append(row("a sandbox is ready, in this process", summary(inside["create_us"]), "", None, "≤ 0.3 ms", 0.3))
     taken = raw["create"] = path_of(context, "create", socket, count)
     lines.append(row(counted("a sandbox is ready, API", taken), summary(taken["hit_us"]), "", None, "≤ 0.6 ms", 0.6))
@@ -205,13 +207,48 @@ def call(daemon, method, path, body=None):
     return (time.perf_counter() - start) * 1e6
 
 
+def end_all(daemon, boxes):
+    """By calls, because a daemon that is told to end gives all of them together half a minute."""
+    def end(box):
+        try:
+            daemon.call("DELETE", f"/v1/sandboxes/{box}")
+        except OSError as error:
+            return told_by(error)
+        return ""
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        failed = [why for why in pool.map(end, boxes) if why]
+    if failed:
+        print(f"bench: {len(failed)} of {len(boxes)} sandboxes did not end: {failed[0]}", flush=True)
+
+
+def pause_and_resume(daemon, boxes):
+    """Each once."""
+    times = {"pause": [], "resume": []}
+    for box in boxes:
+        for verb in times:
+            times[verb].append(call(daemon, "POST", f"/v1/sandboxes/{box}/{verb}", {}))
+    return times
+
+
+def pause_rows(times, where=""):
+    return [row("pause" + where, summary(times["pause"]), "", None, "≤ 2 ms", 2),
+            row("resume" + where, summary(times["resume"]), "", None, "≤ 5 ms", 5)]
+
+
+def pauses(context, lines, raw):
+    with context.another("--parked", "0") as daemon:
+        boxes = [daemon.create("native") for _ in range(PAUSED)]
+        await_quiet()
+        raw["pause"] = pause_and_resume(daemon, boxes)
+        end_all(daemon, boxes)
+    lines += pause_rows(raw["pause"])
+
+
 def density(context, lines, raw):
-    """Memory of a parked and of a live sandbox, the kernel's part included; creates beside a thousand of them."""
-    group = Group()
-    group.enter()
-    try:
-        with context.another("--parked", "64") as daemon:
-            group.leave()
+    """Memory of a parked and of a live sandbox, the kernel's part included; creates and pauses beside a thousand of them."""
+    with memory_group() as group:
+        with daemon_in(context, group, "--parked", "64") as daemon:
             socket = daemon.state / "atoll.sock"
 
             def path(count):
@@ -227,89 +264,113 @@ def density(context, lines, raw):
             few = path(150)
             boxes = [daemon.create("native") for _ in range(10)]
             settle(2)
-            ten = group.used() if group.path else 0
+            ten = group.used()
             boxes += [daemon.create("native") for _ in range(990)]
             settle(15)  # until they are idle: what was kept ready for a command is let go after ten seconds
             await_quiet()
-            thousand = group.used() if group.path else 0
+            thousand = group.used()
             many = path(150)
             raw["density"] = {"few": few, "many": many, "at_10": ten, "at_1000": thousand}
-            if group.path:
-                each = (thousand - ten) / 990 / 1024
-                lines.append(f"| memory of a live, idle sandbox, with the kernel's | {each:,.0f} KiB | | | | | ≤ 1 MiB | "
-                             f"{'met' if each <= 1024 else '**missed**'} |")
-            else:
-                lines.append("| memory of a live, idle sandbox, with the kernel's | not measured: no memory controller of version 1 | | | | | ≤ 1 MiB | |")
+            lines.append(memory_row("memory of a live, idle sandbox, with the kernel's", group, (thousand - ten) / 990 / 1024, "≤ 1 MiB", 1024))
             lines.append(row(counted("create beside 1,000 live", many), summary(many["hit_us"]), "beside 10", summary(few["hit_us"]), "≤ 1.2×", 1.2))
             lines.append(f"| … processor time of each, made and ended | {many['processor_ms']:.1f} ms | | beside 10 | "
                          f"{few['processor_ms']:.1f} ms | **{many['processor_ms'] / few['processor_ms']:.2f}×** | reported | |")
             await_quiet()
-            times = {"pause": [], "resume": []}
-            for box in boxes[:60]:
-                for verb in times:
-                    times[verb].append(call(daemon, "POST", f"/v1/sandboxes/{box}/{verb}", {}))
-            raw["pause"] = times
-            lines.append(row("pause", summary(times["pause"]), "", None, "≤ 2 ms", 2))
-            lines.append(row("resume", summary(times["resume"]), "", None, "≤ 5 ms", 5))
-        parked = parked_memory(context, group)
-        if parked is not None:
-            raw["parked_kib"] = parked
-            lines.append(f"| memory of a parked sandbox, with the kernel's | {parked:,.0f} KiB | | | | | ≤ 560 KiB | "
-                         f"{'met' if parked <= 560 else '**missed**'} |")
-        else:
-            lines.append("| memory of a parked sandbox, with the kernel's | not measured: no memory controller of version 1 | | | | | ≤ 560 KiB | |")
+            raw["pause beside 1,000"] = pause_and_resume(daemon, boxes[:PAUSED])
+            lines += pause_rows(raw["pause beside 1,000"], " beside 1,000 live")
+            end_all(daemon, boxes)
+        raw["parked_kib"] = parked = parked_memory(context, group)
+        lines.append(memory_row("memory of a parked sandbox, with the kernel's", group, parked, "≤ 560 KiB", 560))
+
+
+@contextlib.contextmanager
+def descriptors(wanted):
+    """So many for each program that is started meanwhile, if we may: the launcher has several for every sandbox."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard == resource.RLIM_INFINITY or hard >= wanted:
+        yield
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, wanted))
+    except (ValueError, OSError):
+        print(f"bench: no program may have more than {hard:,} descriptors here, {wanted:,} would be enough for sure", flush=True)
+    try:
+        yield
     finally:
-        group.leave()
-        group.remove()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def available_memory():
+    return next(int(line.split()[1]) * 1024 for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable"))
+
+
+def told_by(error):
+    """What a daemon gave as its reason, if it gave one."""
+    body = error.read() if hasattr(error, "read") else b""
+    return f"{error}: {body.decode(errors='replace')[:300]}" if body else str(error)
+
+
+def make_crowd(daemon, count):
+    """(their ids, microseconds of each made and paused, why there are no more)"""
+    boxes, made = [], []
+    try:
+        while len(boxes) < count:
+            if available_memory() < LEAST_MEMORY:
+                return boxes, made, "the machine's memory is used up"
+            start = time.perf_counter()
+            boxes.append(daemon.create("native", ttl_s=CROWD_TTL_S))
+            daemon.call("POST", f"/v1/sandboxes/{boxes[-1]}/pause", {})
+            made.append((time.perf_counter() - start) * 1e6)
+    except OSError as error:
+        return boxes, made, told_by(error)
+    return boxes, made, ""
 
 
 def crowd(context, lines, raw):
-    """Thousands of paused sandboxes at once: what each takes, and how soon one of them goes on."""
-    count = context.crowd
-    group = Group()
-    group.enter()
-    try:
-        with context.another("--parked", "0") as daemon:
-            group.leave()
-            settle(2)
-            before = group.used() if group.path else 0
-            boxes = []
-            for _ in range(count):
-                boxes.append(daemon.create("native"))
-                daemon.call("POST", f"/v1/sandboxes/{boxes[-1]}/pause", {})
-            settle(3)
-            used = group.used() if group.path else 0
-            times = []
-            for box in boxes[::max(1, count // 100)]:
+    """Thousands of paused sandboxes at once: what each takes, and how soon one of them goes on. If there cannot be so many,
+    those that there are are measured, and it is told why."""
+    with memory_group() as group, descriptors(context.crowd * DESCRIPTORS), daemon_in(context, group, "--parked", "0") as daemon:
+        settle(2)
+        before = group.used()
+        boxes, made, stopped = make_crowd(daemon, context.crowd)
+        settle(3)
+        raw["crowd"] = taken = {"asked": context.crowd, "stopped": stopped, "made_us": made, "before": before, "used": group.used(),
+                                "not_counted": group.reason, "wake_us": []}
+        if made:
+            for box in boxes[:len(made):max(1, len(made) // 100)]:
                 start = time.perf_counter()
                 daemon.call("POST", f"/v1/sandboxes/{box}/resume", {})
                 daemon.call("POST", f"/v1/sandboxes/{box}/exec", {"argv": ["/bin/true"]})
-                times.append((time.perf_counter() - start) * 1e6)
-            raw["crowd"] = {"before": before, "used": used, "wake_us": times}
-            each = f"{(used - before) / count / 1024:,.0f} KiB" if group.path else "not measured: no memory controller of version 1"
-            lines.append(f"| memory of each of {count:,} paused sandboxes | {each} | | | | | | |")
-            lines.append(row(f"resume and `true` in one of {count:,} paused", summary(times), "", None, "", None))
-    finally:
-        group.leave()
-        group.remove()
+                taken["wake_us"].append((time.perf_counter() - start) * 1e6)
+            lines += crowd_rows(taken, group)
+        else:
+            lines.append(f"| {context.crowd:,} paused sandboxes | not measured: {in_a_cell(stopped)} | | | | | | |")
+        if stopped:
+            print(f"bench: {len(made):,} of {context.crowd:,} sandboxes were made and paused; then: {stopped}", flush=True)
+        end_all(daemon, boxes)
     settle(20)
 
 
+def crowd_rows(taken, group):
+    count = len(taken["made_us"])
+    missing = f" (of {taken['asked']:,}: {in_a_cell(taken['stopped'])})" if taken["stopped"] else ""
+    return [memory_row(f"memory of each of {count:,} paused sandboxes{missing}", group, (taken["used"] - taken["before"]) / count / 1024),
+            row(f"one of {count:,} made and paused, one after the other", summary(taken["made_us"]), "", None, "", None),
+            row(f"resume and `true` in one of {count:,} paused", summary(taken["wake_us"]), "", None, "", None)]
+
+
 def parked_memory(context, group):
-    """A daemon with sixty-four parked against one with none."""
-    if not group.path:
+    """KiB of each: a daemon with sixty-four parked against one with none."""
+    if not group:
         return None
     used = {}
     for parked in (0, 64):
-        group.enter()
-        with context.another("--parked", str(parked)) as daemon:
-            group.leave()
+        with daemon_in(context, group, "--parked", str(parked)) as daemon:
             socket = daemon.state / "atoll.sock"
             for _ in range(3):
                 program_output([context.programs / "bench_native_path", "run", socket, "", "80", "80", "0"])
                 settle(1.5)
             used[parked] = group.used()
-        group.leave()
     return (used[64] - used[0]) / 64 / 1024
 
 
@@ -357,9 +418,9 @@ def of_peer(context, peer):
         return peers.measure(peer, ["/bin/true"], 200, 6), peers.measure(peer, PYTHON, 100, 6)
 
 
-def other_people(context, raw):
-    """The second table."""
-    lines, bare = [], {}
+def other_people(context, lines, raw):
+    """The second table; told line by line, for it takes a while."""
+    bare = {}
     kept = raw["peers"] = {}
     for peer in [peers.BARE, *peers.PEERS]:
         try:
@@ -378,19 +439,21 @@ def other_people(context, raw):
         lines.append(f"| {peer.name} | {micros(t['p50'])} | {micros(t['p99'])} | {t['p50'] / bare['true']:.1f}× | {micros(p['p50'])} | "
                      f"{p['p50'] / bare['python']:.1f}× | {peer.lacks} |")
         print(lines[-1], flush=True)
-    return lines
 
 
-# Those that leave the kernel much to clear away come last.
-STEPS = {"latencies": latencies, "misses": misses, "throughput": throughput, "cli": cli, "bursts": bursts, "density": density,
-         "crowd": crowd}
+# In the order in which they are measured: the kernel keeps room for all that was ever mounted at once (ADR 15), and every later
+# time suffers from it. So what is timed comes before what makes many sandboxes, and what makes the most comes last.
+STEPS = {"cli": cli, "latencies": latencies, "pauses": pauses, "misses": misses, "peers": other_people, "throughput": throughput,
+         "bursts": bursts, "density": density, "crowd": crowd}
+# In the order in which they are read; peers have a table of their own.
+TABLE = ["latencies", "misses", "throughput", "cli", "bursts", "pauses", "density", "crowd"]
 
 
 def measure(context, only=()):
     """All lines of both tables, and everything that was measured. Before each part the machine has to be quiet again: what
     was measured until then is kept if it is not."""
-    lines, raw, others = [], {}, []
-    for name, step in {**STEPS, "peers": None}.items():
+    made, raw = {}, {}
+    for name, step in STEPS.items():
         if only and name not in only:
             continue
         busy = context.await_quiet()
@@ -398,10 +461,9 @@ def measure(context, only=()):
             raw["refused"] = context.refused = f"{name}: other programs use {busy:.0%} of the processors"
             print(f"bench: {context.refused}; it ends here, and nothing is written", flush=True)
             break
-        if step is None:
-            others = other_people(context, raw)
-            continue
-        before = len(lines)
-        step(context, lines, raw)
-        print("\n".join(lines[before:]), flush=True)
-    return raw, lines, others
+        made[name] = []
+        step(context, made[name], raw)
+        if step is not other_people:
+            print("\n".join(made[name]), flush=True)
+    context.crowd_lines = made.get("crowd", [])
+    return raw, [line for name in TABLE for line in made.get(name, [])], made.get("peers", [])

@@ -2,11 +2,13 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
 
-from live import ATOLL, Daemon, wait_until
+from live import ATOLL, LIBEXEC, Daemon, wait_until
+from terminal import Terminal
 
 LINES = "application/x-ndjson"
 
@@ -187,6 +189,59 @@ class Map(unittest.TestCase):
             done = atoll(*arguments, stdin="1\n")
             self.assertEqual(done.returncode, 2, done)
             self.assertIn(word, done.stderr)
+
+
+class Bar(unittest.TestCase):
+    """How many are done, on a terminal, with a daemon and without."""
+
+    BAR = re.compile(rb"\[[=> ]{24}\] (\d+)% (\d+) of 3, (\d+) failed, \d+/s")
+    AWAY = b"\r\x1b[K"
+    # Says what it got, and ends with that.
+    ECHO = ["--", "sh", "-c", "echo out{}; exit {}"]
+
+    def setUp(self):
+        self.directory = self.enterContext(tempfile.TemporaryDirectory(prefix="atoll-map-"))
+        self.inputs = pathlib.Path(self.directory, "inputs")
+        self.inputs.write_text("0\n3\n0\n")
+
+    def map(self, *flags, with_daemon=True, errors=None):
+        """All that is seen on a terminal; where `errors` is a file, its stderr goes there."""
+        environment = {"ATOLL_LIBEXEC": LIBEXEC, "HOME": self.directory, "XDG_RUNTIME_DIR": self.directory}
+        argv = [ATOLL, "map", *(["--state", daemon.state] if with_daemon else []), "-j", "1", *flags, "-a", str(self.inputs), *self.ECHO]
+        if errors:
+            argv = ["/bin/sh", "-c", 'file=$1; shift; exec "$@" 2>"$file"', "sh", errors, *argv]
+        with Terminal(argv, env=environment) as terminal:
+            self.assertEqual(terminal.wait(60), 1, terminal.shown)
+            return terminal.shown
+
+    def test_it_counts_every_run_and_is_gone_in_the_end(self):
+        for with_daemon in (True, False):
+            with self.subTest(with_daemon=with_daemon):
+                shown = self.map(with_daemon=with_daemon)
+                seen = [tuple(int(number) for number in bar) for bar in self.BAR.findall(shown)]
+                self.assertEqual(seen, [(0, 0, 0), (33, 1, 0), (66, 2, 1), (100, 3, 1)], shown)
+                self.assertEqual(re.findall(rb"out\d", shown), [b"out0", b"out3", b"out0"])
+                # What comes after the last one begins where it began.
+                last = shown[[bar.end() for bar in self.BAR.finditer(shown)][-1]:]
+                self.assertTrue(last.startswith(self.AWAY + b"atoll: 2 of 3 succeeded, 1 failed in "), last)
+
+    def test_there_is_none_where_stderr_is_no_terminal(self):
+        for with_daemon in (True, False):
+            with self.subTest(with_daemon=with_daemon):
+                errors = pathlib.Path(self.directory, "errors")
+                shown = self.map(with_daemon=with_daemon, errors=str(errors))
+                self.assertEqual(shown, b"out0\r\nout3\r\nout0\r\n")
+                told = errors.read_text().splitlines()
+                self.assertEqual(told[0], "atoll: input 2 '3': exit code 3")
+                self.assertRegex(told[1], r"^atoll: 2 of 3 succeeded, 1 failed in [0-9.]+ s$")
+                self.assertEqual(len(told), 2, told)
+
+    def test_there_is_none_for_who_wants_quiet_or_json(self):
+        for flag in ("--quiet", "--json"):
+            with self.subTest(flag):
+                shown = self.map(flag)
+                self.assertIsNone(self.BAR.search(shown), shown)
+                self.assertNotIn(b"\x1b", shown)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,13 @@
 """Sandboxes that were made before anybody asked: like all others, only sooner there."""
 
+import concurrent.futures
+import contextlib
 import os
 import pathlib
 import signal
+import statistics
+import threading
+import time
 import unittest
 
 from live import Daemon, all_pids, name_of, wait_until
@@ -142,40 +147,104 @@ class Neighbours(unittest.TestCase):
     """What one client leaves in a sandbox reaches nobody, and what it takes keeps nobody else waiting for ever."""
 
     PLACES = ["/tmp", "/workspace", "/home/user", "/var/tmp", "/run", "/dev/shm"]
+    ROUNDS = 15
+    # Two that take and the one that makes new ones are before whoever comes, each with a sandbox to be made and one to be
+    # ended; what waited for every shelf to be full again would take a hundred times as long.
+    MOST_SLOWER = 10
 
     def setUp(self):
-        self.daemon = Daemon(arguments=("--parked", "16")).start()
-        self.addCleanup(self.daemon.end)
+        self.daemon = self.start("--parked", "16")
 
-    def run_in(self, command, **more):
-        answer = self.daemon.call("POST", "/v1/runs", {"sandbox": {"driver": "native", **more}, "exec": {"command": command}})
+    def start(self, *arguments):
+        daemon = Daemon(arguments=("--rate", "0", *arguments)).start()
+        self.addCleanup(daemon.end)
+        return daemon
+
+    def key_of(self, tenant, daemon=None):
+        """The headers of somebody who is of this tenant and no admin."""
+        made = (daemon or self.daemon).call("POST", "/v1/keys", {"role": "member", "tenant": tenant})
+        self.assertEqual(made.status, 201, made)
+        return {"Authorization": f"Bearer {made.json['key']}"}
+
+    def run_in(self, command, daemon=None, headers=None, **more):
+        asked = {"sandbox": {"driver": "native", **more}, "exec": {"command": command}}
+        answer = (daemon or self.daemon).call("POST", "/v1/runs", asked, headers)
         self.assertEqual(answer.status, 200, answer)
         return answer.json
+
+    def create(self, headers, **more):
+        answer = self.daemon.call("POST", "/v1/sandboxes", {"driver": "native", **more}, headers)
+        self.assertEqual(answer.status, 201, answer)
+        self.daemon.made.add(answer.json["id"])
+        return answer.json["id"]
+
+    def remove(self, box, headers):
+        answer = self.daemon.call("DELETE", f"/v1/sandboxes/{box}", headers=headers)
+        self.assertEqual(answer.status, 204, answer)
 
     def test_the_next_sandbox_knows_nothing_of_the_last(self):
         mark = "atoll-mark-7f3a"
         leave = "; ".join(f"echo {mark} > {place}/{mark}" for place in self.PLACES)
         seek = (f"ls {' '.join(self.PLACES)} /dev/mqueue /proc/sysvipc; env; cat /proc/[0-9]*/environ /proc/net/unix 2>/dev/null;"
                 f" for p in {' '.join(self.PLACES)}; do cat $p/* 2>/dev/null; done; id -u; hostname; cat /proc/sys/kernel/random/boot_id")
-        own = self.run_in(f"{leave}; {seek}", env={"SECRET": mark})["stdout"]
+        first, second = self.key_of("first"), self.key_of("second")
+        own = self.run_in(f"{leave}; {seek}", headers=first, env={"SECRET": mark})["stdout"]
         self.assertGreaterEqual(own.count(mark), 2 * len(self.PLACES) + 1, "whoever is in the same sandbox finds all of it")
         names = set()
         for _ in range(20):
-            self.assertEqual(self.run_in(leave, env={"SECRET": mark})["exit_code"], 0)
-            seen = self.run_in(seek)["stdout"]
+            self.assertEqual(self.run_in(leave, headers=first, env={"SECRET": mark})["exit_code"], 0)
+            seen = self.run_in(seek, headers=second)["stdout"]
             self.assertNotIn(mark, seen)
             names.add(seen.split("1000\n")[-1])
         self.assertEqual(len(names), 1, "who is told the same name every time learns nothing from it")
 
-    def test_who_takes_all_that_is_parked_only_makes_others_slower(self):
-        taken = [self.daemon.create(driver="native") for _ in range(60)]
+    @contextlib.contextmanager
+    def taking(self, headers, clients=2):
+        """Takes one after the other meanwhile, so that nothing that is made ahead lasts. Gives how many it had."""
+        over, had = threading.Event(), []
+
+        def go_on():
+            while not over.is_set():
+                self.remove(self.create(headers), headers)
+                had.append(1)
+
+        with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+            at_work = [pool.submit(go_on) for _ in range(clients)]
+            try:
+                yield had
+            finally:
+                over.set()
+            for one in at_work:
+                one.result()  # what it was refused is told here
+
+    def test_a_tenant_who_takes_all_that_is_parked_only_makes_another_slower(self):
+        greedy, modest = self.key_of("greedy"), self.key_of("modest")
+        taken = [self.create(greedy) for _ in range(60)]
         # Of many kinds, so that no shelf is left for another one.
-        taken += [self.daemon.create(driver="native", resources={"memory_mb": 64 + i}) for i in range(12)]
-        for _ in range(10):
-            self.assertEqual(self.run_in("echo hi")["stdout"], "hi\n")
-            self.assertEqual(self.run_in("echo hi", resources={"memory_mb": 300})["stdout"], "hi\n")
+        taken += [self.create(greedy, resources={"memory_mb": 64 + i}) for i in range(12)]
+        # The same beside the same load, but for whom nobody takes anything: a daemon of its own, which parks nothing.
+        alone = self.start("--parked", "0")
+        undisturbed = self.key_of("modest", alone)
+        kinds = [{}, {"resources": {"memory_mb": 300}}]
+        took = {"beside": [], "alone": []}
+
+        def timed(what, daemon, headers):
+            for kind in kinds:
+                begun = time.perf_counter()
+                self.assertEqual(self.run_in("echo hi", daemon, headers, **kind)["stdout"], "hi\n")
+                took[what].append(time.perf_counter() - begun)
+
+        with self.taking(greedy) as had:
+            for _ in range(self.ROUNDS):
+                timed("beside", self.daemon, modest)
+                timed("alone", alone, undisturbed)
+        beside, by_itself = (statistics.median(times) for times in took.values())
+        print(f"figure: a run beside a tenant that takes all that is parked: {beside * 1000:.1f} ms, {by_itself * 1000:.1f} ms where nobody "
+              f"takes; {len(had)} were taken meanwhile", flush=True)
+        self.assertGreater(len(had), self.ROUNDS, "it took them all along")
+        self.assertLessEqual(beside, self.MOST_SLOWER * by_itself, took)
         for box in taken:
-            self.assertEqual(self.daemon.call("DELETE", f"/v1/sandboxes/{box}").status, 204)
+            self.remove(box, greedy)
 
 
 if __name__ == "__main__":

@@ -217,7 +217,8 @@ PYTHON = [
          "print(signal.pthread_sigmask(0, []), signal.set_wakeup_fd(-1))"),
     code("a broken pipe", "import os\nr, w = os.pipe(); os.close(r)\nos.write(w, b'x')"),
     code("environment", "import os, posix\nprint(dict(os.environ), os.environ == dict(os.environ), os.getenv('HOME'))\n"
-         "print(posix.environ == os.environb)\nos.system('env')", env={"GIVEN": "a=b", "EMPTY": "", "Ü": "ö\udcff"}),
+         "print(posix.environ == os.environb)\nos.system('env')", env={"GIVEN": "a=b", "EMPTY": "", "Ü": "ö"}),
+    code("a variable that is no UTF-8", "import os; print(ascii(os.environ['ODD']), os.environb[b'ODD'])", env={"ODD": "ö\udcff"}),
     code("environment of children", "import os, subprocess\nos.environ['MORE'] = '1'\ndel os.environ['GIVEN']\n"
          "print(subprocess.run(['env'], capture_output=True).stdout.decode())", env={"GIVEN": "1"}),
     code("time zone",

@@ -12,6 +12,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from live import ATOLL, Daemon, wait_until
 from warm_cases import CASES, Result, differences
 
+# Of the list, what is no UTF-8.
+NO_TEXT = {f"python -c: {name} that is no UTF-8" for name in ("an argument", "code", "a variable")}
+
+
 def setUpModule():
     global daemon
     daemon = Daemon().start()
@@ -64,6 +68,9 @@ class Warm(unittest.TestCase):
             self.fail(f"without {', '.join(absent)} their cases prove nothing")
         for interpreter in absent:
             print(f"not tried, since it is not installed: {interpreter}", flush=True)
+        untold = {case.name for case in CASES if not is_text(case)}
+        self.assertEqual(untold, NO_TEXT, "whatever else is left out has to be said")
+        print(f"not tried, since no request can carry it: {'; '.join(sorted(untold))}", flush=True)
         cases = [case for case in CASES if is_there(case.argv[0]) and is_text(case)]
         for case in cases:
             with self.subTest(case.name):

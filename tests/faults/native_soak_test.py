@@ -12,6 +12,7 @@ import unittest
 
 from counting import cgroups_of, family_of, locks_of, marked_with, namespaces_of, networks_held_by, rss_of
 from live import Daemon, descriptors_of, wait_until
+from memory_group import MemoryGroup
 
 WARM_UP = 20
 WORKERS = 16
@@ -111,7 +112,7 @@ class Soak:
     def live_together(self, pool, number):
         def begin(_):
             box = self.daemon.create(driver="native")
-            return box, self.daemon.exec(box, "sh", "-c", "sleep 100 & hostname")
+            return box, self.daemon.exec(box, "sh", "-c", "sleep 1000 & hostname")
 
         begun = time.monotonic()
         living = list(pool.map(begin, range(number)))
@@ -142,6 +143,49 @@ class ParkedSoak(Soak, unittest.TestCase):
 @unittest.skipUnless(os.geteuid() == 0, "the native driver needs root")
 class FullSoak(Soak, unittest.TestCase):
     sequential, concurrent, weighed = 10_000, 500, (2_000, 10_000)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "the native driver needs root")
+class FullCrowd(Soak, unittest.TestCase):
+    """A thousand that live at once, each in use, and what they take of the machine's memory, the kernel's part included."""
+    sequential, concurrent, weighed = 200, 1_000, ()
+    most_each = MIB  # of one that is idle: SPECIFICATION.md
+
+    def setUp(self):
+        self.group = MemoryGroup()
+        self.addCleanup(self.group.remove)
+        if not self.group and os.environ.get("ATOLL_MUST_RUN") == "1":
+            self.fail(self.group.reason)
+        with self.group.inside():
+            super().setUp()
+
+    def hostnames(self, pool, boxes):
+        return {(done["exit_code"], done["stdout"]) for done in pool.map(lambda box: self.daemon.exec(box, "hostname"), boxes)}
+
+    def test_a_thousand_that_are_idle_and_then_in_use_again(self):
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            self.live_together(pool, WORKERS)
+            before, bytes_before = self.resting(), self.group.used()
+
+            boxes = list(pool.map(lambda _: self.daemon.create(driver="native"), range(self.concurrent)))
+            self.assertEqual(self.hostnames(pool, boxes), {(0, "sandbox\n")})
+            self.assertEqual(locks_of(family_of(self.daemon.launchers())), self.concurrent)
+
+            def each():
+                return (self.group.used() - bytes_before) / self.concurrent
+
+            if self.group:
+                try:  # what a sandbox keeps ready for its next command goes when none comes
+                    wait_until(lambda: each() <= self.most_each, f"each takes {self.most_each >> 10} KiB at most", 60)
+                finally:
+                    print(f"figure: each of {self.concurrent} sandboxes that live at once takes {each() / 1024:.0f} KiB", flush=True)
+            else:
+                print(f"not tried, memory: {self.group.reason}", flush=True)
+            self.assertEqual(self.hostnames(pool, boxes), {(0, "sandbox\n")})
+
+            ends = pool.map(lambda box: self.daemon.call("DELETE", f"/v1/sandboxes/{box}").status, boxes)
+            self.assertEqual(set(ends), {204})
+            self.check_equal(before)
 
 
 if __name__ == "__main__":
