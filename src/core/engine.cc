@@ -241,7 +241,13 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
           ending == Ending::end_sandboxes || record->lifecycle == Lifecycle::ephemeral;
       if (ends) end_later(record, EndReason::asked);
     }
+    size_t left = parts.sandboxes.size();
     auto quiet = co_await calls.wait_for_none(kPatienceAtEnd);
+    // Thousands take longer: while some end, so may the rest.
+    while (!quiet && parts.sandboxes.size() < left) {
+      left = parts.sandboxes.size();
+      quiet = co_await calls.wait_for_none(kPatienceAtEnd);
+    }
     if (!quiet) co_return std::move(quiet).error().with("waiting for calls to end");
     if (ending == Ending::leave_sandboxes) CO_TRY_OK(co_await keeper.write_down());
     if (ending == Ending::end_sandboxes && parts.sandboxes.size() > 0) {
