@@ -28,7 +28,7 @@ HEAD = ["| driver | what | Atoll, p50 | engine's API | Atoll over it | engine's 
 COLD, WARM, THEIR_WARM, BY_HAND, CROWD, KEPT = 12, 200, 40, 10, 10, 8
 SETTLED_LOOKS = 20
 ENGINES = ("docker", "podman")
-DRIVERS = ("native", "subprocess", "chroot", "local", *ENGINES, "gvisor")
+DRIVERS = ("native", "rootless", "subprocess", "chroot", "local", *ENGINES, "gvisor")
 ARGV = ["/bin/true"]
 WAITING = ["sleep", "600"]
 FRESH, COMMAND, IDLE = "fresh sandbox → output", "command in a live one", "memory of an idle one"
@@ -216,23 +216,29 @@ class Theirs:
 class Typed:
     """The engine's program, as people type it; podman's without a server in between, which is how it is used."""
 
+    # As Theirs.FRESH says it.
+    RUN = ("--network=none", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--user=1000:1000", "--pids-limit=100", "--memory=256m",
+           "--memory-swap=256m", "--read-only", "--tmpfs=/tmp", "--cgroupns=private")
+
     def __init__(self, theirs):
         self.theirs, self.engine = theirs, theirs.engine
 
-    def can(self, _):
-        return False
+    def can(self, kind):
+        return self.theirs.can(kind)
 
-    def type(self, *words):
+    def type(self, *words, inside=()):
         argv = ["docker", "-H", f"unix://{self.engine.socket}"] if self.engine.name == "docker" else \
             ["podman", "--root", f"{self.engine.root}/data", "--runroot", f"{self.engine.root}/exec", "--tmpdir", f"{self.engine.root}/tmp"]
         environment = {name: value for name, value in os.environ.items() if name not in ("DOCKER_HOST", "CONTAINER_HOST")}
-        done = subprocess.run([*argv, *words], timeout=60, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        if self.engine.has_criu:
+            environment["PATH"] = f"{engines.criu.found()}:{environment['PATH']}"
+        done = subprocess.run([*inside, *argv, *words], timeout=60, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                               text=True, env={**environment, "CONTAINERS_CONF": f"{self.engine.root}/containers.conf"})
         if done.returncode != 0:
             raise SystemExit(f"bench: {self.engine.name} {words[0]}: {done.stderr[-500:]}")
 
     def cold(self):
-        self.type("run", "--rm", "--network=none", "--cap-drop=ALL", "--user=1000:1000", self.engine.image, *ARGV)
+        self.type("run", "--rm", *self.RUN, self.engine.image, *ARGV)
 
     def settle(self):
         self.theirs.settle()
@@ -240,8 +246,50 @@ class Typed:
     def create(self):
         return self.theirs.create()
 
+    def run(self, image=None):
+        """One that no server has made, where the program needs none."""
+        name = self.theirs.next_name()
+        self.type("run", "--detach", f"--name={name}", *self.RUN, image or self.engine.image, *WAITING)
+        return name
+
     def exec(self, name):
         self.type("exec", "--user=1000:1000", name, *ARGV)
+
+    def snapshot(self, name, kind):
+        if kind == "memory":
+            kept = f"{self.engine.root}/{self.theirs.next_name()}.tar"
+            self.type_as_the_engine("container", "checkpoint", "--leave-running", f"--export={kept}", name)
+            return kept
+        kept = f"localhost/{self.theirs.next_name()}:1"
+        self.type("commit", "--pause", name, kept)
+        return kept
+
+    def restore(self, kept, kind):
+        """A container that stays, and a command in it, as ours."""
+        if kind == "memory":
+            name = self.theirs.next_name()
+            self.type_as_the_engine("container", "restore", f"--import={kept}", f"--name={name}")
+        else:
+            name = self.run(kept)
+        self.exec(name)
+        return name
+
+    def type_as_the_engine(self, *words):
+        """In the engine's network: CRIU tries there what sockets can do."""
+        self.type(*words, inside=("nsenter", f"--net=/proc/{self.engine.process.pid}/ns/net"))
+
+    def fork(self, name, kind):
+        """It has no word for it, so it takes both."""
+        kept = self.snapshot(name, kind)
+        child = self.restore(kept, kind)
+        self.forked = kept
+        return child
+
+    def drop(self, kept, kind):
+        if kind == "memory":
+            os.unlink(kept)
+        else:
+            self.type("rmi", "--force", kept)
 
     def change(self, name, what):
         self.type("unpause" if what == "resume" else what, name)
@@ -377,10 +425,10 @@ def memory_by_pid():
     return found
 
 
-def idle_kib(face):
+def idle_kib(face, create):
     """What goes with a crowd of idle sandboxes when they are removed, the engine's helpers included: some of their processes
     may have been there before they were asked for."""
-    boxes = [face.create() for _ in range(CROWD)]
+    boxes = [create() for _ in range(CROWD)]
     before = memory_by_pid()
     for box in boxes:
         face.remove(box)
@@ -434,8 +482,7 @@ def measure_driver(faces):
     for kind in ["disk"] * can["snapshot"] + ["memory"] * can["checkpoint"]:
         measure_kept(samples, {side: face for side, face in faces.items() if side == "ours" or face.can(kind)}, can, kind)
     for side, face in faces.items():
-        if not isinstance(face, Typed):  # whose containers are those of the API
-            samples.taken.setdefault(IDLE, {})[side] = [idle_kib(face)]
+        samples.taken.setdefault(IDLE, {})[side] = [idle_kib(face, face.run if isinstance(face, Typed) else face.create)]
     return samples.taken
 
 
@@ -527,16 +574,17 @@ def measure(context):
             stack.callback(started[name].stop)
             os.environ.update(started[name].environment)
         daemon = stack.enter_context(context.another())
-        listed = json.loads(daemon.call("GET", "/v1/drivers"))["drivers"]
         for driver in DRIVERS:
-            told = next((one for one in listed if one["name"] == driver), None)
-            if not told or not told["available"]:
-                print(f"    {driver} is not available here: {told['reason'] if told and 'reason' in told else 'it is not known'}", flush=True)
-                continue
-            with contextlib.ExitStack() as open_faces:
-                faces = faces_of(context, daemon, driver, started.get(driver))
+            with contextlib.ExitStack() as opened:
+                host = opened.enter_context(context.users()) if driver == "rootless" else daemon
+                listed = json.loads(host.call("GET", "/v1/drivers"))["drivers"]
+                told = next((one for one in listed if one["name"] == driver), None)
+                if not told or not told["available"]:
+                    print(f"    {driver} is not available here: {told['reason'] if told and 'reason' in told else 'it is not known'}", flush=True)
+                    continue
+                faces = faces_of(context, host, driver, started.get(driver))
                 for face in faces.values():
-                    open_faces.callback(face.close)
+                    opened.callback(face.close)
                 taken = measure_driver(faces)
                 if driver == "gvisor":
                     taken = measure_none_ahead(context, driver, taken, faces["program"])

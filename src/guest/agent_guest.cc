@@ -185,9 +185,11 @@ Task<std::unique_ptr<Process>> follow(std::shared_ptr<AgentConnection> connectio
     connection->close_channel(channel);
     co_return std::move(sent).error();
   }
-  auto first = co_await connection->receive(channel);
+  auto first = co_await connection->receive_answer(channel);
   Result<Started> started = Error(Code::unavailable, "the sandbox's agent answers nonsense");
   if (!first) {
+    // What is started after all is nobody's.
+    connection->post(FrameType::detach, channel, {});
     started = std::move(first).error();
   } else if (first->type == FrameType::started) {
     started = decode_started(first->body);

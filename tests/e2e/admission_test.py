@@ -13,6 +13,7 @@ from live import ATOLL, Daemon, wait_until
 from policy_server import PolicyServer
 
 DRIVER = "native" if os.geteuid() == 0 else "rootless"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Call(threading.Thread):
@@ -325,11 +326,14 @@ class Policy(World):
         self.assertEqual(self.ask("GET", "/v1/sandboxes", tenant="b").json["sandboxes"], [])
         self.assertNotIn("token-of-the-policy", self.daemon.log())
 
+    @staticmethod
+    def recorded():
+        return json.loads((ROOT / "tests/support/opa_recorded.json").read_text())
+
     def test_what_an_opa_server_has_answered_is_understood(self):
         """Recorded answers of a real one, to the policy of the manual; byte for byte."""
-        root = pathlib.Path(__file__).resolve().parents[2]
-        recorded = json.loads((root / "tests/support/opa_recorded.json").read_text())
-        self.assertIn(f"```rego\n{recorded['policy']}```", (root / "docs/admission.md").read_text(), "record it anew")
+        recorded = self.recorded()
+        self.assertIn(f"```rego\n{recorded['policy']}```", (ROOT / "docs/admission.md").read_text(), "record it anew")
         said = []
 
         def replay(question):
@@ -353,6 +357,21 @@ class Policy(World):
         self.assertEqual((refused.status, refused.json["stage"]), (403, "policy"), refused)
         self.assertIn("only search may have more than 4 processors", refused.json["detail"])
         self.assertEqual(len(said), 4)
+
+    def test_what_an_opa_server_has_answered_without_a_decision_is_no_yes(self):
+        """The same, to a rule that its policy does not have, and to a question that is cut off."""
+        pairs = self.recorded()["pairs"]
+        (undefined,) = [pair for pair in pairs if pair["status"] == 200 and "result" not in json.loads(pair["answer"])]
+        (refusal,) = [pair for pair in pairs if pair["status"] == 400]
+        self.assertTrue(undefined["path"].endswith("/atoll/nothing"), undefined)
+        self.start("--policy-url", self.policy.url)
+        for pair, wanted, said in ((undefined, 403, "no rule applies to it"), (refusal, 503, "it answered with status 400")):
+            self.policy.recorded = lambda _: (pair["status"], pair["answer"].encode())  # noqa: B023
+            answer = self.create()
+            self.assertEqual((answer.status, answer.json["stage"]), (wanted, "policy"), answer)
+            self.assertIn(said, answer.json["detail"])
+        self.assertEqual(len(self.policy.asked), 2)
+        self.assertEqual(self.ask("GET", "/v1/sandboxes").json["sandboxes"], [])
 
     def test_a_server_that_is_slow_or_dead_or_knows_no_rule_is_no_yes(self):
         self.start("--policy-url", self.policy.url, "--policy-timeout", "200ms")

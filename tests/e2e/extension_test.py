@@ -1,15 +1,20 @@
 """Extensions: added, used, killed, started again and removed; the example is what is added."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 from extension import MANIFEST, NAME, Extension
 from live import ATOLL, Daemon, is_alive, wait_until
+
+PATIENCE = 180  # seconds; an agent that is asked something has 60
+SOON = 60
 
 
 def atoll(*words, **more):
@@ -161,6 +166,13 @@ class WithADaemon(World):
     def create(self, driver=NAME, **more):
         return self.daemon.create(driver=driver, **more)
 
+    def try_create(self):
+        answer = self.daemon.call("POST", "/v1/sandboxes", {"driver": NAME})
+        if answer.status != 201:
+            return None
+        self.daemon.made.add(answer.json["id"])
+        return answer.json["id"]
+
     def sh(self, box, script):
         return self.daemon.exec(box, "sh", "-c", script)["stdout"]
 
@@ -198,6 +210,35 @@ class WithADaemon(World):
         self.extension.start()
         self.assertEqual(self.sh(box, "cat f"), "kept\n")
         self.assertEqual(self.state_of(box), "running")
+
+    def test_one_that_hangs_holds_up_its_own_sandboxes_until_a_deadline_and_nobody_else(self):
+        box, other = self.create(), self.create(driver="subprocess")
+        self.sh(box, "echo kept > f")
+        os.kill(self.extension.process.pid, signal.SIGSTOP)
+        self.addCleanup(os.kill, self.extension.process.pid, signal.SIGCONT)
+
+        calls = (("POST", f"/v1/sandboxes/{box}/exec", {"argv": ["true"]}), ("GET", f"/v1/sandboxes/{box}/files?path=f"),
+                 ("GET", f"/v1/sandboxes/{box}/processes"))
+        with concurrent.futures.ThreadPoolExecutor(len(calls)) as pool:
+            asked = [pool.submit(self.daemon.call, *call, timeout=PATIENCE) for call in calls]
+            looks = 0
+            while concurrent.futures.wait(asked, timeout=1).not_done:
+                begun = time.monotonic()
+                self.assertEqual(self.sh(other, "echo fine"), "fine\n")
+                self.assertLess(time.monotonic() - begun, SOON)
+                looks += 1
+        self.assertGreater(looks, 0, "nobody was held up")
+        for call, answer in zip(calls, (future.result() for future in asked), strict=True):
+            self.assertEqual((answer.status, answer.json["code"]), (504, "deadline_exceeded"), (call, answer))
+            self.assertIn("did not answer in time", answer.json["detail"])
+        self.assertEqual(self.daemon.call("DELETE", f"/v1/sandboxes/{self.create(driver='subprocess')}").status, 204)
+
+        os.kill(self.extension.process.pid, signal.SIGCONT)
+        self.assertEqual(self.sh(box, "cat f"), "kept\n")
+        self.assertEqual(self.state_of(box), "running")
+        # A driver that has missed its probes is asked when it has answered some.
+        new = wait_until(self.try_create, "it makes sandboxes again", SOON)
+        self.assertEqual(self.sh(new, "echo new"), "new\n")
 
     def test_what_ended_while_it_was_dead_is_told_when_it_is_back(self):
         box, stays = self.create(), self.create()

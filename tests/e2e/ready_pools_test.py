@@ -123,8 +123,8 @@ class Cases:
             self.assertNotIn("pool", other)
             self.assertIn("setup", stages(other))
             self.assertEqual(self.daemon.exec(other["id"], "sh", "-c", "echo $MINE; cat prepared")["stdout"], "1\nit is set up\n")
-        print(f"{self.name}: hit {statistics.median(hits) * 1000:.2f} ms, miss {statistics.median(misses) * 1000:.2f} ms, "
-              f"fill {self.pool()['fills']['mean_ms']:.2f} ms")
+        print(f"figure: pool of {self.name}: hit {statistics.median(hits) * 1000:.2f} ms, miss {statistics.median(misses) * 1000:.2f} ms, "
+              f"fill {self.pool()['fills']['mean_ms']:.2f} ms", flush=True)
         self.assertGreater(min(misses), SETUP_S)
         self.assertLess(statistics.median(hits), SETUP_S / 2)
         told = self.pool()

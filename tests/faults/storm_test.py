@@ -1,7 +1,8 @@
-"""A storm of requests: ten times what the daemon is usually asked, clients that are slow and clients that leave. Everything stays bounded, refusals are
-refusals, and soon after the storm it answers as before."""
+"""A storm of requests: more than ten times as many clients as usual, who ask as fast as they can, are slow, or leave. Everything stays bounded, refusals
+are refusals, and soon after the storm it answers as before."""
 
 import collections
+import contextlib
 import http.client
 import json
 import multiprocessing
@@ -17,6 +18,7 @@ from live import Daemon, files_of, wait_until
 SECONDS = 6
 USUAL_CALLS = 60
 MAKERS, LEAVERS, SLOW = 16, 4, 200
+LEAST_TIMES = 10  # as many clients at a time as usual
 RECOVERS_WITHIN = 10  # seconds
 AT_ONCE, QUEUE = 4, 6  # less than are there at a time, so that some have to wait and some are refused
 MOST_GROWTH = 64  # MiB of the daemon
@@ -73,7 +75,7 @@ class Local(http.client.HTTPConnection):
 class Storm(unittest.TestCase):
     def setUp(self):
         self.daemon = Daemon(arguments=("--creations", str(AT_ONCE), "--queue", str(QUEUE), "--queue-timeout", "1s")).start()
-        self.addCleanup(self.daemon.end)  # asserts that nothing is left
+        self.addCleanup(self.daemon.end, "34, after a storm")  # asserts that nothing is left
         self.box = self.daemon.create(driver="native", ttl_s=600)
         self.path = self.daemon.socket_path
 
@@ -86,10 +88,12 @@ class Storm(unittest.TestCase):
         return sorted(taken)[int(len(taken) * 0.99)], statistics.median(taken)
 
     def test_it_stays_bounded_and_recovers(self):
+        begun = time.monotonic()
         usual, usual_p50 = self.p99()
+        usual_rate, usual_clients = USUAL_CALLS / (time.monotonic() - begun), self.clients_of_usual()
         results, stormed = multiprocessing.Queue(), time.monotonic()
-        rested, lengths, over = self.memory("VmRSS"), [], threading.Event()
-        looker = threading.Thread(target=self.look_at_queue, args=(lengths, over))
+        rested, lengths, clients, over = self.memory("VmRSS"), [], [0], threading.Event()
+        looker = threading.Thread(target=self.look, args=(lengths, clients, over))
         looker.start()
         self.addCleanup(looker.join)
         self.addCleanup(over.set)
@@ -132,6 +136,10 @@ class Storm(unittest.TestCase):
         grown = self.memory("VmHWM") - rested
         self.assertLess(grown, MOST_GROWTH)
         self.assertLess(recovery, RECOVERS_WITHIN)
+        asked = sum(count for what, count in total.items() if what != "without a problem") / SECONDS
+        print(f"figure: 34, usual {usual_clients} client and {usual_rate:.0f} requests a second, in the storm {max(clients)} clients at a time"
+              f" ({max(clients) / usual_clients:.0f} times) and {asked:.0f} requests a second ({asked / usual_rate:.1f} times)", flush=True)
+        self.assertGreaterEqual(max(clients), LEAST_TIMES * usual_clients)
         print(f"figure: 34, storm of {MAKERS} makers, {LEAVERS} leavers ({total['left']} left), {SLOW} slow: {served} answers "
               f"({', '.join(f'{status} {total[status]}' for status in sorted(FINE) if total[status])}); command p50 {usual_p50:.1f} -> {after_p50:.1f} ms, "
               f"p99 {usual:.1f} -> {after:.1f} ms, recovered {recovery:.1f} s after {stormed:.1f} s; "
@@ -142,8 +150,17 @@ class Storm(unittest.TestCase):
         status = pathlib.Path(f"/proc/{self.daemon.process.pid}/status").read_text()
         return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(which))
 
-    def look_at_queue(self, lengths, over):
+    def clients_of_usual(self):
+        """Those that are there while one is served as usual."""
+        wait_until(lambda: self.connections() == 0, "nobody is there")
+        with contextlib.closing(self.daemon.connection()) as connection:
+            connection.request("GET", "/healthz")
+            connection.getresponse().read()
+            return self.connections()
+
+    def look(self, lengths, clients, over):
         while not over.wait(0.05):
+            clients.append(self.connections())
             try:
                 text = self.daemon.call("GET", "/metrics", timeout=10).body.decode()
             except (OSError, http.client.HTTPException):

@@ -2,6 +2,7 @@
 had, somebody holds what is to be removed. Each prints what came of it."""
 
 import calendar
+import contextlib
 import os
 import pathlib
 import signal
@@ -9,11 +10,12 @@ import subprocess
 import time
 import unittest
 
-from live import Daemon, is_alive, wait_until
+from live import Daemon, all_pids, is_alive, told_of, wait_until
 from standstill import agent_of
 
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 SHIFTS = {"+1 h": "+3600", "-1 h": "-3600", "+1 day": "+86400", "-1 day": "-86400"}
+CLEARED_WITHIN = 20  # seconds
 
 
 class Clock(unittest.TestCase):
@@ -27,7 +29,7 @@ class Clock(unittest.TestCase):
         self.set("+0")
         os.chmod(self.shift, 0o644)
         self.start()
-        self.addCleanup(self.daemon.end)  # asserts that nothing is left
+        self.addCleanup(self.daemon.end, "27, after clocks that were set and daemons that were killed")  # asserts that nothing is left
 
     def start(self):
         self.daemon.start(env={"LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": self.shift, "FAKETIME_NO_CACHE": "1",
@@ -104,7 +106,7 @@ class Clock(unittest.TestCase):
 class Shortage(unittest.TestCase):
     def test_without_processes_a_create_is_refused_and_soon_served_again(self):
         daemon = Daemon().start()
-        self.addCleanup(daemon.end)  # asserts that nothing is left
+        self.addCleanup(daemon.end, "16, after a lack of processes")  # asserts that nothing is left
         first = daemon.create(driver="native", ttl_s=600)
         group = pathlib.Path(f"/sys/fs/cgroup/pids/atoll-shortage-{os.getpid()}")
         if not pathlib.Path("/sys/fs/cgroup/pids").is_dir():
@@ -165,7 +167,7 @@ class Shortage(unittest.TestCase):
 class Held(unittest.TestCase):
     def test_what_somebody_holds_open_goes_all_the_same(self):
         daemon = Daemon().start()
-        self.addCleanup(daemon.end)  # asserts that nothing is left
+        self.addCleanup(daemon.end, "29, after what was held")  # asserts that nothing is left
         for paused in (False, True):
             with self.subTest(paused=paused):
                 box = daemon.create(driver="native", ttl_s=600)
@@ -179,16 +181,36 @@ class Held(unittest.TestCase):
                     self.assertEqual(daemon.call("POST", f"/v1/sandboxes/{box}/pause").status, 200)
                 begun = time.monotonic()
                 self.assertEqual(daemon.call("DELETE", f"/v1/sandboxes/{box}").status, 204)
-                taken = time.monotonic() - begun
-                wait_until(lambda: not self.groups(box), "its groups are gone", 20)  # noqa: B023
-                self.assertIsNone(agent_of(box))
-                self.assertTrue(is_alive(stands.pid), "who only stood in it is nobody's to kill")
+                taken, at_once = time.monotonic() - begun, self.residue(box)
+                with contextlib.suppress(AssertionError):  # what is left is told first
+                    wait_until(lambda: not any(self.residue(box).values()), "nothing of it is left", CLEARED_WITHIN)  # noqa: B023
+                cleared, left = time.monotonic() - begun, self.residue(box)
+                is_unharmed = is_alive(stands.pid)
                 for fd in (directory, file, *groups):
                     os.close(fd)
                 stands.kill()
                 stands.wait()
-                print(f"figure: 29, held by a descriptor, a directory and groups{', paused' if paused else ''}: deleted in {taken * 1000:.0f} ms, residue {len(self.groups(box))}",
-                      flush=True)
+                print(f"figure: 29, held by a descriptor, a directory and groups{', paused' if paused else ''}: deleted in {taken * 1000:.0f} ms;"
+                      f" residue then {self.told(at_once)}, after {cleared * 1000:.0f} ms of at most {CLEARED_WITHIN} s {self.told(left)}", flush=True)
+                self.assertEqual(left, {"processes": [], "mounts": [], "groups": []})
+                self.assertTrue(is_unharmed, "who only stood in it is nobody's to kill")
+
+    @classmethod
+    def residue(cls, box):
+        """What there is of it on this host, held or not."""
+        return {"processes": [pid for pid in all_pids() if is_alive(pid) and cls.is_of(pid, box)],
+                "mounts": [line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if box in line],
+                "groups": cls.groups(box)}
+
+    @staticmethod
+    def is_of(pid, box):
+        with contextlib.suppress(OSError):
+            return box in told_of(pid, "cgroup") or f"ATOLL_SANDBOX_ID={box}" in told_of(pid, "environ").split("\0")
+        return False
+
+    @staticmethod
+    def told(residue):
+        return ", ".join(f"{what} {len(those)}" for what, those in residue.items())
 
     @staticmethod
     def groups(box):

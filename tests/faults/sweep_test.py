@@ -5,6 +5,7 @@ import collections
 import concurrent.futures
 import contextlib
 import http.client
+import json
 import os
 import pathlib
 import re
@@ -20,6 +21,8 @@ import standstill
 from live import Daemon, wait_until
 
 CROWD = 200
+MOST_ADOPTION = 10  # seconds: ten times what is aimed at, on a machine that is busy with other things
+COUNTER = "i=0; while :; do echo $i; i=$((i+1)); sleep 0.05; done"
 # What others see of a process, and a death does not do itself, as closing. Between two of these a daemon does nothing that outlives it, so to die before
 # each of them is to die everywhere.
 CALLS = ("write,writev,pwrite64,pwritev,sendmsg,sendto,fsync,fdatasync,ftruncate,fallocate,mkdir,mkdirat,rmdir,unlink,unlinkat,rename,"
@@ -27,6 +30,8 @@ CALLS = ("write,writev,pwrite64,pwritev,sendmsg,sendto,fsync,fdatasync,ftruncate
 # The tables get what was logged, once nobody has come for a while.
 AFTERWARDS = 0.3  # seconds
 STILL = 0.04
+# A point is a call of a first try, and another try may make fewer of the kind: threads share the work as it comes.
+MOST_MISSED = 1 / 3
 MOST_PAGES = 8  # of what the tables write in one go, which is nothing before the last of it
 
 
@@ -61,29 +66,83 @@ def tracer_of(thread):
     return None
 
 
+class Stream:
+    """The output of a command, as a client reads it on over the deaths of daemons."""
+
+    def __init__(self, daemon, box, process):
+        self.daemon, self.box, self.process, self.text = daemon, box, process, ""
+        self.events = daemon.events(box, process)
+
+    @property
+    def lines(self):
+        """The whole ones."""
+        return self.text.split("\n")[:-1]
+
+    def take(self, event):
+        if event["type"] == "stdout":
+            assert event["offset"] == len(self.text), (event, self.text[-50:])
+            self.text += event["data"]
+
+    def read(self, lines):
+        """So many more."""
+        enough = len(self.lines) + lines
+        while len(self.lines) < enough:
+            self.take(next(self.events))
+
+    def read_to_the_end(self):
+        """What has still come, and how it ended: nothing may say that the command did."""
+        try:
+            for event in self.events:
+                assert event["type"] == "stdout", event
+                self.take(event)
+        except (OSError, http.client.HTTPException, json.JSONDecodeError):
+            return "cut off"
+        return "closed"
+
+    def go_on(self, lines):
+        """Where it was left."""
+        self.events = self.daemon.events(self.box, self.process, stdout_offset=len(self.text))
+        self.read(lines)
+        self.events.close()
+
+
 class Adoption(unittest.TestCase):
     def test_two_hundred_sandboxes_are_taken_up_again(self):
         daemon = Daemon().start()
-        self.addCleanup(daemon.end)  # asserts that nothing is left
+        self.addCleanup(daemon.end, f"1, after kill -9 with {CROWD} sandboxes")  # asserts that nothing is left
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             boxes = list(pool.map(lambda _: daemon.create(driver="native", ttl_s=600), range(CROWD)))
-        processes = {box: daemon.start_process(box, "sh", "-c", "echo before; read line")["process"] for box in boxes[::20]}
+        processes = {box: daemon.start_process(box, "sh", "-c", COUNTER)["process"] for box in boxes[::20]}
+        streams = {box: Stream(daemon, box, process) for box, process in processes.items()}
+        for stream in streams.values():
+            stream.read(lines=3)
         daemon.kill()
+        ends = collections.Counter(stream.read_to_the_end() for stream in streams.values())
         begun = time.monotonic()
         daemon.start()
         ready = time.monotonic() - begun
-        waits, lost = [], 0
-        for box in boxes:
-            begun = time.monotonic()
+
+        def first_command(box):
+            """Whether it is there, for how long that was asked, and when it was known."""
+            asked = time.monotonic()
             answer = daemon.call("POST", f"/v1/sandboxes/{box}/exec", {"argv": ["echo", "there"]})
-            waits.append((time.monotonic() - begun) * 1000)
-            lost += answer.status != 200 or answer.json["stdout"] != "there\n"
-        for box, process in processes.items():
-            told = daemon.call("GET", f"/v1/sandboxes/{box}/processes").json["processes"]
-            self.assertIn(process, [one["process"] for one in told])
-        print(f"figure: 1, kill -9 with {CROWD} sandboxes: ready after {ready:.2f} s, first command p50 {statistics.median(waits):.1f} ms,"
-              f" p99 {percentile(waits, 0.99):.1f} ms, lost {lost}", flush=True)
+            told = time.monotonic()
+            return answer.status == 200 and answer.json["stdout"] == "there\n", (told - asked) * 1000, told - begun
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            commands = list(pool.map(first_command, boxes))
+        lost = sum(not is_there for is_there, _, _ in commands)
+        waits, adopted = [wait for _, wait, _ in commands], [when for _, _, when in commands]
+        for stream in streams.values():
+            stream.go_on(lines=3)
+        broken = [stream.lines[-5:] for stream in streams.values() if stream.lines != [str(number) for number in range(len(stream.lines))]]
+        print(f"figure: 1, kill -9 with {CROWD} sandboxes: ready after {ready:.2f} s, adopted and answering p50 {statistics.median(adopted):.2f} s,"
+              f" p99 {percentile(adopted, 0.99):.2f} s, first command p50 {statistics.median(waits):.1f} ms, p99 {percentile(waits, 0.99):.1f} ms,"
+              f" lost {lost}; {len(streams)} open streams ended ({', '.join(f'{end} {count}' for end, count in ends.items())})"
+              f" and read on, with a hole {len(broken)}", flush=True)
         self.assertEqual(lost, 0)
+        self.assertEqual(broken, [])
+        self.assertLess(percentile(adopted, 0.99), MOST_ADOPTION)
 
 
 class Sweep(unittest.TestCase):
@@ -94,7 +153,8 @@ class Sweep(unittest.TestCase):
 
     def setUp(self):
         self.daemon = Daemon(arguments=self.arguments).start()
-        self.addCleanup(self.daemon.end)  # asserts that nothing is left
+        self.told = None  # what was swept
+        self.addCleanup(lambda: self.daemon.end(self.told))  # asserts that nothing is left
 
     def ask(self, method, path, body=None, headers=None):
         """None when the daemon dies before it answers."""
@@ -172,12 +232,14 @@ class Sweep(unittest.TestCase):
         """`judge` gets the subject and the answer, None where the daemon died first, and says what it came to. `old` is what that is when nothing was
         done; both that and something else have to come of it."""
         forget = forget or (lambda subject, answer: self.clear(subject))
+        self.told = f"{self.number[what]}, after kill -9 in {what} on {self.driver}"
         points = collections.deque(self.points(prepare, act, forget))
         last = {(thread, call): number for thread, call, number in points}
-        came_to, struck, answered, missed, failed = collections.Counter(), 0, 0, 0, 0
+        came_to, tried, passed, answered, missed, failed = collections.Counter(), set(), 0, 0, 0, 0
         while points:
-            thread, call, number = points.popleft()
-            struck += 1
+            thread, call, number = point = points.popleft()
+            is_second, is_hit = point in tried, False
+            tried.add(point)
             subject = prepare()
             self.quiet()
             with self.subTest(what=what, point=f"{call} {number} of {thread}"):
@@ -186,23 +248,31 @@ class Sweep(unittest.TestCase):
                     with traced(threads_of(self.daemon.process.pid)[thread], "-o", "/dev/null", "-e", f"trace={call}",
                                 "-e", f"inject={call}:signal=KILL:when={number}"):
                         answer = act(subject)
-                        missed += not self.aftermath()  # it needed fewer calls this time
+                        is_hit = self.aftermath()
                 finally:
                     self.daemon.kill()
                     self.daemon.start()
                 outcome = judge(subject, answer)
-                came_to[outcome] += 1
-                answered += answer is not None
                 failed -= 1
+                if is_hit:
+                    passed += 1
+                    came_to[outcome] += 1
+                    answered += answer is not None
+                elif is_second:
+                    missed += 1
+                else:
+                    points.append(point)  # it needed fewer calls this time
                 if answer is None and last[thread, call] == number:  # it needs more calls than the first time
                     last[thread, call] += 1
                     points.append((thread, call, number + 1))
             self.clear(subject)
-        print(f"figure: {self.number[what]}, kill -9 in {what} on {self.driver}: {struck} points, {struck - failed} passed, {answered} answered, "
-              + ", ".join(f"{outcome} {count}" for outcome, count in sorted(came_to.items())) + f", not hit {missed}", flush=True)
+        print(f"figure: {self.number[what]}, kill -9 in {what} on {self.driver}: of {len(tried)} points hit and passed {passed}, failed {failed},"
+              f" not reached in two tries {missed} ({100 * missed / len(tried):.0f} %); answered {answered}, "
+              + ", ".join(f"{outcome} {count}" for outcome, count in sorted(came_to.items())), flush=True)
         self.assertGreater(came_to[old], 0, f"{what} was always done")
         self.assertGreater(came_to.total() - came_to[old], 0, f"{what} was never done")
-        self.assertGreater(struck - missed, 5, "hardly a point was hit")
+        self.assertGreater(passed, 5, "hardly a point was hit")
+        self.assertLessEqual(missed, MOST_MISSED * len(tried), "too many points were not hit")
 
     def named(self, name):
         """Once it is known what has become of it: a driver may have to be asked again."""
@@ -299,6 +369,10 @@ class Gvisor(Sweep):
     """What `native` does not have."""
 
     driver = "gvisor"
+
+    @classmethod
+    def setUpClass(cls):
+        skip_without("runsc")
 
     def snapshots(self, box):
         return {one["id"] for one in self.daemon.call("GET", f"/v1/snapshots?sandbox={box}").json["snapshots"]}
@@ -404,13 +478,18 @@ def load_tests(loader, standard, pattern):
     return unittest.TestSuite(map(loader.loadTestsFromTestCase, (Adoption, Native, Unparked, Gvisor, StandStill)))
 
 
-def setUpModule():
-    lacking = [f"the program {name}" for name in ("strace", "runsc") if not shutil.which(name)]
+def skip_without(*programs):
+    """Fails instead where every case has to run."""
+    lacking = [f"the program {name}" for name in programs if not shutil.which(name)]
     lacking += [] if os.geteuid() == 0 else ["root"]
     if lacking and os.environ.get("ATOLL_MUST_RUN") == "1":
         raise AssertionError(f"ATOLL_MUST_RUN is set, and this host lacks: {lacking}")
     if lacking:
         raise unittest.SkipTest(f"this host lacks: {lacking}")
+
+
+def setUpModule():
+    skip_without("strace")
     standstill.start()
 
 

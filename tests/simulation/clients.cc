@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kIdle{20};
 }  // namespace
 
 bool Life::begin_operation() {
-  switch (dice_.below(12)) {
+  switch (dice_.below(13)) {
     case 0:
     case 1:
     case 2:
@@ -31,6 +31,8 @@ bool Life::begin_operation() {
     case 7:
     case 8:
       return begin_session();
+    case 9:
+      return begin_crowding();
     default:
       return begin_change();
   }
@@ -63,8 +65,20 @@ bool Life::begin_create() {
 
 bool Life::begin_repeat() {
   if (repeatable_.empty()) return begin_create();
-  create(dice_.pick(repeatable_));
+  const Asked asked = dice_.pick(repeatable_);
+  if (!asked.key.empty() && dice_.one_in(4)) {
+    repeat_with_another_body(asked.key);
+  } else {
+    create(asked);
+  }
   return true;
+}
+
+// Whoever comes second with a key, and wants something else, gets nothing.
+void Life::repeat_with_another_body(const std::string& key) {
+  const Asked other{.tag = "t" + std::to_string(++made_), .key = key, .first_at = clock_.boot()};
+  ledger_.ask(other);
+  create(other);
 }
 
 CreateRequest Life::to_request(const Asked& asked) const {
@@ -82,15 +96,18 @@ CreateRequest Life::to_request(const Asked& asked) const {
   request.on_idle = asked.on_idle;
   if (asked.on_idle) request.idle = kIdle;
   if (asked.on_failure != OnFailure::fail) request.on_failure = asked.on_failure;
-  if (asked.floor != Isolation::none) request.min_isolation = asked.floor;
-  request.placement = asked.placement;
+  if (asked.floor != Isolation::none && mutant_ != Mutant::wish_loses_its_floor)
+    request.min_isolation = asked.floor;
+  request.placement =
+      mutant_ == Mutant::wish_loses_its_placement ? Placement::third_party : asked.placement;
   request.strategy = asked.strategy;
   return request;
 }
 
 void Life::create(const Asked& asked) {
   std::optional<Idempotency> idempotency;
-  if (!asked.key.empty()) idempotency = Idempotency{asked.key, "hash-of-" + asked.tag};
+  const std::string& body = mutant_ == Mutant::hash_knows_no_body ? asked.key : asked.tag;
+  if (!asked.key.empty()) idempotency = Idempotency{asked.key, "hash-of-" + body};
   say("create " + asked.tag + " key=" + asked.key + " name=" + asked.name);
   begin<SandboxView>(
       engine_->create({}, to_request(asked), std::move(idempotency)), Caller::may_leave,
@@ -316,6 +333,8 @@ void Life::begin(Task<T> task, Caller caller, std::function<void(Result<T>)> set
   calls_.push_back(std::move(call));
 }
 
+template void Life::begin(Task<SandboxView> task, Caller caller,
+                          std::function<void(Result<SandboxView>)> settle);
 template void Life::begin(Task<SessionView> task, Caller caller,
                           std::function<void(Result<SessionView>)> settle);
 template void Life::begin(Task<> task, Caller caller, std::function<void(Result<>)> settle);

@@ -103,6 +103,9 @@ void DiskStore::mutate(store::Transaction& transaction) {
     auto* const session = std::get_if<store::PutSession>(&change);
     if (session != nullptr && mutant_ == Mutant::session_knows_no_boot)
       session->row.boot_id.clear();
+    auto* const sandbox = std::get_if<store::PutSandbox>(&change);
+    if (sandbox != nullptr && mutant_ == Mutant::store_forgets_whose_it_is)
+      sandbox->row.tenant = "default";
     auto* const put = std::get_if<store::PutIdempotency>(&change);
     if (put == nullptr) continue;
     if (mutant_ == Mutant::key_knows_no_boot) put->row.boot_id.clear();

@@ -1,5 +1,6 @@
 #include "tests/simulation/hosts.h"
 
+#include <algorithm>
 #include <set>
 
 namespace atl::simulation {
@@ -136,6 +137,12 @@ void Hosts::mutate(Host& host, const std::string& step) {
       hidden_.emplace_back(which, std::move(copy));
     }
   }
+  if (step == "create after" && host.fake->name() == "strong" &&
+      mutant_ == Mutant::create_lands_on_a_weaker_host && dice_.one_in(3))
+    make_elsewhere(host, "weak");
+  if (step == "create after" && host.fake->name() == "near" &&
+      mutant_ == Mutant::create_lands_on_a_farther_host && dice_.one_in(3))
+    make_elsewhere(host, "far");
   if (mutant_ == Mutant::destroy_leaves_the_box && step == "destroy after" && dice_.one_in(5)) {
     for (const auto& [id, given] : ledger_.given()) {
       if (!given.may_be_gone || host.fake->has(id)) continue;
@@ -153,6 +160,21 @@ void Hosts::mutate(Host& host, const std::string& step) {
       if (!box->paused && dice_.one_in(4)) box->running = false;
     }
   }
+}
+
+// What was just made on `host` is on another one, and both say that it is not.
+void Hosts::make_elsewhere(Host& host, const std::string& other) {
+  std::vector<std::shared_ptr<FakeBox>> moved;
+  for (const auto& [id, box] : host.fake->boxes) {
+    if (!look_at(host, *box).tag.empty() && !ledger_.given().contains(id)) moved.push_back(box);
+  }
+  Host& there =
+      *std::ranges::find_if(hosts_, [&](const Host& one) { return one.fake->name() == other; });
+  for (const auto& box : moved) {
+    host.fake->boxes.erase(box->id);
+    there.fake->boxes[box->id] = box;
+  }
+  check_new(there);
 }
 
 // Where a sandbox is and whose it is never changes, so it is enough to look when it is made.

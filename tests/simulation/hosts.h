@@ -58,6 +58,7 @@ class Hosts final {
   Task<> pass(size_t which, std::string step);
   void mutate(Host& host, const std::string& step);
   void mutate_start();
+  void make_elsewhere(Host& host, const std::string& other);
   Found look_at(const Host& host, const FakeBox& box) const;
   void check_new(const Host& host);
 

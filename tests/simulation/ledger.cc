@@ -22,6 +22,13 @@ void Ledger::give(const std::string& tag, const std::string& made_by, const Sand
   }
   if (view.placement > asked.placement) accuse("placement: " + view.id + " is too far away");
   if (!asked.key.empty()) {
+    const std::string& first = of_key_.try_emplace(asked.key, tag).first->second;
+    const bool is_of_another =
+        first != tag || (!made_by.empty() && made_by != tag && asked_.at(made_by).key == asked.key);
+    if (is_of_another) {
+      accuse("I5: the key " + asked.key + " came with another request, " + tag +
+             ", which was given " + view.id);
+    }
     const auto [known, is_new] = keys_.emplace(asked.key, view.id);
     if (!is_new && known->second != view.id) {
       accuse("I5: the key " + asked.key + " gave " + known->second + " and then " + view.id);
@@ -128,7 +135,8 @@ void Ledger::read_log(const std::vector<std::shared_ptr<const SandboxEvent>>& ev
     }
     last_event_ = event->number;
     if (event->is_of_driver()) continue;
-    if (event->health) continue;  // of its state it says nothing new
+    // Of its state these say nothing new.
+    if (event->health || event->queue_position) continue;
     if (!is_legal(event->from, event->to)) {
       accuse("I3: " + event->sandbox + " went from " + text(event->from) + " to " +
              text(event->to));

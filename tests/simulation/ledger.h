@@ -8,9 +8,10 @@
 //   I2  what there is on the hosts is what the engine says, nothing more and nothing less
 //   I3  a sandbox is in one legal state, runs at most once, and is handed out for one request
 //   I4  every change of state is in the log: numbered without a gap, in a legal order
-//   I5  a request that is repeated with its key has one effect
+//   I5  a request that is repeated with its key has one effect, and another one with it has none
 //   I6  what rests because nobody used it, or because its time was up, comes back when it is used
 //   I7  a sandbox is held by the sessions that are open, and by nobody else (holds.h)
+//   I8  what a tenant has never exceeds its quota (tenant_clients.cc)
 //
 // and the two that the router promises: nothing runs below the floor or outside the placement that
 // was asked for it.
@@ -131,10 +132,11 @@ class Ledger final {
   }
 
  private:
-  std::map<std::string, Asked> asked_;       // by tag
-  std::map<std::string, Given> given_;       // by id
-  std::map<std::string, std::string> keys_;  // key → the id that was given for it
-  std::map<std::string, State> told_;        // by the log of this daemon
+  std::map<std::string, Asked> asked_;         // by tag
+  std::map<std::string, Given> given_;         // by id
+  std::map<std::string, std::string> keys_;    // key → the id that was given for it
+  std::map<std::string, std::string> of_key_;  // key → the request that it was given for
+  std::map<std::string, State> told_;          // by the log of this daemon
   std::map<std::string, std::set<State>> reached_;
   uint64_t last_event_ = 0;
   bool had_full_disk_ = false;

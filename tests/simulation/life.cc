@@ -3,6 +3,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include "core/sandbox_record.h"
 #include "json/describe.h"
 #include "policy/profiles.h"
 #include "telemetry/log.h"
@@ -56,8 +57,8 @@ Outcome Life::live() {
     step();
   }
   if (ledger_.lie().empty()) rest();
-  return {ledger_.lie(), operations_,     acknowledged_,        hosts_.failovers(),
-          pool_hits_,    trace_.faults(), trace_.fault_count(), trace_.hash()};
+  return {ledger_.lie(), operations_, acknowledged_,   hosts_.failovers(),   pool_hits_,
+          refused_,      queued_,     trace_.faults(), trace_.fault_count(), trace_.hash()};
 }
 
 void Life::start() {
@@ -67,6 +68,7 @@ void Life::start() {
   options.boot_id = "boot-1";
   options.profiles = profiles();
   options.pooling = Pooling::on;
+  if (mutant_ != Mutant::admission_knows_no_quota) options.admission.quotas = small_quotas();
   engine_ = std::make_unique<Engine>(loop_->get_executor(), *store_, hosts_.drivers(), metrics_,
                                      clock_, options);
   ledger_.restart_log();
@@ -179,6 +181,7 @@ void Life::collect() {
 }
 
 void Life::read_log() {
+  if (mutant_ == Mutant::log_tells_it_twice && dice_.one_in(10)) tell_twice();
   auto page = engine_->events().after(ledger_.last_event(), 10'000);
   if (mutant_ == Mutant::log_drops_an_event && page.events.size() > 1 && dice_.one_in(10))
     page.events.erase(page.events.begin());
@@ -193,6 +196,18 @@ void Life::read_log() {
         " → " + std::string(json::name_of(event->to)));
   }
   ledger_.read_log(page.events);
+}
+
+// The first change that nobody has read yet is in the log once more.
+void Life::tell_twice() {
+  const auto page = engine_->events().after(ledger_.last_event(), 1);
+  if (page.events.empty() || page.events.front()->from == page.events.front()->to) return;
+  const SandboxEvent& event = *page.events.front();
+  SandboxRecord again(loop_->get_executor());
+  again.id = event.sandbox;
+  again.driver = event.driver;
+  again.state = event.to;
+  engine_->events().add(again, event.from);
 }
 
 // What is nobody's, too.

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,10 +34,15 @@ struct Outcome {
   uint64_t acknowledged = 0;  // of these
   uint64_t failovers = 0;
   uint64_t pool_hits = 0;  // sandboxes that were made ahead and handed out
+  uint64_t refused = 0;    // creates, over a quota or after a wait in vain
+  uint64_t queued = 0;     // creates that waited for their turn and had it
   std::array<uint64_t, kFaults> faults{};
   uint64_t fault_count = 0;
   uint64_t hash = 0;  // of all that happened
 };
+
+// Of the tenants that are held to one.
+policy::Quotas small_quotas();
 
 class Life final {
  public:
@@ -64,12 +71,14 @@ class Life final {
   void step();
   void collect();
   void read_log();
+  void tell_twice();
 
   // What clients do. False when there was nothing to do it to.
   bool begin_operation();
   bool begin_create();
   bool begin_repeat();
   bool begin_change();
+  void repeat_with_another_body(const std::string& key);
   bool begin_run();
   bool begin_upkeep();
   bool write_file();
@@ -78,6 +87,9 @@ class Life final {
   void renew_session(const std::string& id);
   void close_session(const std::string& id);
   void check_sessions();
+  bool begin_crowding();
+  void crowd(const std::string& tenant);
+  void check_quota(const std::string& tenant);
   void begin_move(const char* what, const std::string& id, Task<SandboxView> task, State target);
   void begin_renewal(const std::string& id);
   void begin_use(const std::string& id);
@@ -122,6 +134,10 @@ class Life final {
   uint64_t operations_ = 0;
   uint64_t acknowledged_ = 0;
   uint64_t pool_hits_ = 0;
+  uint64_t refused_ = 0;
+  uint64_t queued_ = 0;
+  // By tenant: sandboxes that it was given and that nobody wanted to destroy.
+  std::map<std::string, std::set<std::string>> crowds_;
 
   std::unique_ptr<asio::io_context> loop_;
   std::unique_ptr<DiskStore> store_;

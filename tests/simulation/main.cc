@@ -45,6 +45,8 @@ struct Sum {
   uint64_t acknowledged = 0;
   uint64_t failovers = 0;
   uint64_t pool_hits = 0;
+  uint64_t refused = 0;
+  uint64_t queued = 0;
   uint64_t faults[kFaults] = {};
   uint64_t lies = 0;
   uint64_t first_lie = 0;
@@ -71,6 +73,8 @@ void live_all(const Orders& orders, uint64_t first, Sum& sum) {
     sum.acknowledged += outcome.acknowledged;
     sum.failovers += outcome.failovers;
     sum.pool_hits += outcome.pool_hits;
+    sum.refused += outcome.refused;
+    sum.queued += outcome.queued;
     for (size_t i = 0; i < kFaults; ++i) sum.faults[i] += outcome.faults[i];
     sum.hash = (sum.hash ^ outcome.hash) * 0x100000001b3;
     const std::string lie = describe(outcome);
@@ -128,6 +132,8 @@ void add(Sum& all, const Sum& one) {
   all.acknowledged += one.acknowledged;
   all.failovers += one.failovers;
   all.pool_hits += one.pool_hits;
+  all.refused += one.refused;
+  all.queued += one.queued;
   for (size_t i = 0; i < kFaults; ++i) all.faults[i] += one.faults[i];
   all.lies += one.lies;
   all.hash ^= one.hash;
@@ -178,6 +184,8 @@ void print(const Sum& sum, double took) {
     show(std::string(json::name_of(static_cast<Fault>(i))).c_str(), sum.faults[i]);
   show("failovers", sum.failovers);
   show("pool_hits", sum.pool_hits);
+  show("refused", sum.refused);
+  show("queued", sum.queued);
   show("lies", sum.lies);
   std::printf("  %.1f s\n", took);
 }

@@ -99,13 +99,16 @@ class Daemon:
         self.process.terminate()
         self.process.wait(timeout=30)
 
-    def end(self):
-        """Ends the daemon with all sandboxes, and removes its directory."""
+    def end(self, figure=None):
+        """Ends the daemon with all sandboxes, and removes its directory. Whoever has a `figure` is told what was left."""
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             self.process.wait(timeout=30)
         wait_until(lambda: not self.launchers(), "the launcher leaves")
         left = census(self.directory, self.made)
+        if figure:
+            print(f"figure: {figure}: of {len(self.made)} sandboxes orphans {sum(map(len, left.values()))} ("
+                  + ", ".join(f"{what} {len(those)}" for what, those in left.items()) + ")", flush=True)
         assert left == NOTHING, f"something is left: {left}"
         shutil.rmtree(self.directory)
 
