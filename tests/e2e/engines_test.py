@@ -159,6 +159,21 @@ class Cases:
         done = self.atoll("run", "--driver", self.name, "--json", "--", "sh", "-c", "kill -9 $$")
         self.assertEqual(json.loads(done.stdout)["reason"], "signaled")
 
+    def test_stats_count_files_in_memory(self):
+        daemon = self.daemon()
+        box = daemon.create(driver=self.name)
+
+        def used():
+            return daemon.call("GET", f"/v1/sandboxes/{box}/stats").json["memory_bytes"]
+
+        before = used()
+        self.assertEqual(daemon.exec(box, "sh", "-c", "head -c 100000000 /dev/zero > /tmp/x")["exit_code"], 0)
+        with_file = used()
+        self.assertGreaterEqual(with_file, before + 90_000_000)
+        self.assertLess(with_file, 2 << 30)
+        daemon.exec(box, "rm", "/tmp/x")
+        self.assertLess(used(), before + 50_000_000)
+
     def failure(self, daemon, box, seconds=20):
         def told():
             answer = daemon.call("GET", f"/v1/sandboxes/{box}").json
