@@ -234,6 +234,12 @@ class Cases:
         self.assertIn("cannot show a directory of the host", refused.stderr)
         refused = show(self.engine.root, "ro", ATOLL_ENGINE_MOUNT_ROOTS="/")
         self.assertIn("the engine's socket is in", refused.stderr)
+        # Whatever it is called, and whichever engine's it is.
+        pathlib.Path(self.place, "linked").symlink_to(self.engine.root)
+        refused = show(self.engine.root, "ro", ATOLL_ENGINE_MOUNT_ROOTS="/", **{self.variable: f"unix://{self.place}/linked/engine.sock"})
+        self.assertIn("the engine's socket is in", refused.stderr)
+        refused = show("/run", "ro", ATOLL_ENGINE_MOUNT_ROOTS="/")
+        self.assertIn("the place of an engine's socket, /run/docker.sock, is in /run", refused.stderr)
         self.no_containers()
 
     # Runtimes.
