@@ -158,6 +158,31 @@ TEST(EngineClient, GreetsAgainAnEngineThatHasBecomeAnother) {
                                           "GET /_ping", "GET /v1.41/info"));
 }
 
+TEST(EngineClient, KnowsWhetherTheEngineFiltersSystemCalls) {
+  asio::io_context loop;
+  const std::pair<const char*, bool> told[] = {
+      {R"(["name=apparmor","name=seccomp,profile=default","name=cgroupns"])", true},
+      {R"(["name=seccomp,profile=builtin"])", true},
+      {R"(["name=seccomp,profile=/etc/docker/seccomp.json"])", true},
+      {R"(["name=apparmor","name=seccomp,profile=unconfined"])", false},
+      {R"(["name=apparmor"])", false},
+      {R"([7,null,"seccomp"])", false},
+      {R"("name=seccomp")", false},
+      {"null", false},
+  };
+  for (const auto& [options, filters] : told) {
+    ScriptedEngine engine(
+        {ping("1.41"), answer(200, R"({"DefaultRuntime":"runc","SecurityOptions":)" +
+                                       std::string(options) + "}")});
+    EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));
+
+    const auto facts = run_task(loop, client.facts());
+
+    ASSERT_TRUE(facts.has_value()) << facts.error().message();
+    EXPECT_EQ(facts->filters_calls, filters) << options;
+  }
+}
+
 // A large one takes minutes.
 TEST(EngineClient, IsPatientWithACommit) {
   asio::io_context loop;
