@@ -99,7 +99,14 @@ class Cases:
         box = daemon.create(driver=self.name)
         host = self.inspect(box)["HostConfig"]
         self.assertEqual((host["NetworkMode"], host["PidsLimit"], host["ReadonlyRootfs"], host["Privileged"], host["LogConfig"]["Type"]),
-                         ("none", 100, True, False, "none" if self.name == "docker" else host["LogConfig"]["Type"]))
+                         ("none", 100, True, False, "none"))
+        self.assertEqual([one for one in host["SecurityOpt"] or () if "unconfined" in one], [])
+        if self.name == "docker":
+            self.assertEqual((host["CapDrop"], host["CapAdd"] or [], host["IpcMode"], host["CgroupnsMode"]), (["ALL"], [], "private", "private"))
+            self.assertIn("no-new-privileges", host["SecurityOpt"])
+        else:  # which tells each capability by its name
+            self.assertLessEqual({"CHOWN", "DAC_OVERRIDE", "MKNOD", "NET_RAW", "SETFCAP", "SETUID", "SYS_CHROOT"}, set(host["CapDrop"]))
+            self.assertNotIn(host["IpcMode"], ("host", ""))
         self.assertEqual((host["Memory"], host["MemorySwap"]), (2 << 30, 2 << 30))
         seen = daemon.exec(box, "sh", "-c", "id -u; grep -E 'CapBnd|NoNewPrivs|Seccomp:' /proc/self/status; readlink /proc/self/ns/cgroup;"
                            " for p in /x /etc/x /bin/x /opt/atoll/door/x /opt/atoll/x; do echo x 2>/dev/null > $p && echo wrote $p; done;"
@@ -113,6 +120,20 @@ class Cases:
             self.assertIn("control groups", " ".join(told["capabilities"]["not_protected"]))
         # Nothing was written, nobody can be called, and there is no network.
         self.assertEqual(seen[8:], ["lo"])
+        for kind in ("ipc", "mnt", "net", "pid", "uts"):
+            self.assertNotEqual(daemon.exec(box, "readlink", f"/proc/self/ns/{kind}")["stdout"].strip(), os.readlink(f"/proc/self/ns/{kind}"))
+
+    def test_the_engines_filter_is_there_beside_ours(self):
+        daemon = self.daemon()
+        options = json.loads(self.engine.ask("GET", "/v1.41/info")[1])["SecurityOptions"] or ()
+        filters = any("name=seccomp" in one and "unconfined" not in one for one in options)
+        told = [one for one in daemon.call("GET", "/v1/drivers").json["drivers"] if one["name"] == self.name][0]
+        self.assertEqual("the engine tells of no seccomp filter" in " ".join(told["capabilities"]["not_protected"]), not filters)
+        box = daemon.create(driver=self.name)
+        count = daemon.exec(box, "sed", "-n", "s/^Seccomp_filters:[[:space:]]*//p", "/proc/self/status")["stdout"].strip()
+        # Linux before 5.9 does not count them.
+        if count:
+            self.assertGreaterEqual(int(count), 2 if filters else 1)
 
     def test_volumes_of_the_image_do_not_lie_on_the_disk(self):
         image = self.engine.image.replace("atoll-test", "atoll-volume")
