@@ -1,6 +1,7 @@
 """The drivers `docker` and `podman` as their users meet them: with a real engine, a dead one, a restarted one, and none."""
 
 import contextlib
+import http.client
 import json
 import os
 import pathlib
@@ -445,6 +446,16 @@ class Docker(Cases, unittest.TestCase):
         self.engine.kill()
         self.engine.start()
         self.assertEqual(self.failure(daemon, box, 60), "docker's engine was restarted or died, and it with that")
+        self.no_containers()
+
+    def test_a_sandbox_that_was_out_of_memory_says_so(self):
+        """The agent writes the file, and nobody else is there whom the kernel could end for it."""
+        daemon = self.daemon()
+        box = daemon.create(driver=self.name, resources={"memory_mb": 32})
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            answer = daemon.call("PUT", f"/v1/sandboxes/{box}/files?path=/tmp/x", bytes(64 << 20))
+            self.assertGreaterEqual(answer.status, 400, answer)
+        self.assertEqual(self.failure(daemon, box), "it was out of memory, and its first process was killed")
         self.no_containers()
 
     def test_an_engine_that_stops_in_order_is_told(self):
