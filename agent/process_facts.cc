@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "agent/own_group.h"
 #include "agent/process_table.h"
 #include "agent/usage.h"
 #include "guest/frame.h"
@@ -40,7 +41,12 @@ std::vector<guest::ProcessRow> ProcessTable::rows() const {
 
 guest::Stats ProcessTable::stats() const {
   guest::Stats stats = groups_.available() ? groups_.stats() : usage_of_descendants();
-  if (!groups_.available()) stats.cpu_us += finished_cpu_us_;
+  if (!groups_.available()) {
+    // Files in memory belong to no process, and count against a container's limit all the same.
+    const auto own = find_own_use();
+    if (own) stats.memory_bytes = own->memory_bytes;
+    stats.cpu_us = own && own->cpu_us ? *own->cpu_us : stats.cpu_us + finished_cpu_us_;
+  }
   stats.age_us = static_cast<uint64_t>((system_clock().boot() - born_).count());
   return stats;
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "agent/connection.h"
-#include "agent/oom_count.h"
+#include "agent/own_group.h"
 #include "agent/own_program.h"
 #include "agent/process_table.h"
 #include "agent/process_tree.h"

@@ -13,7 +13,7 @@
 #include <cerrno>
 
 #include "agent/connection.h"
-#include "agent/oom_count.h"
+#include "agent/own_group.h"
 #include "agent/process_tree.h"
 #include "agent/spawn.h"
 #include "agent/terminal.h"

@@ -124,8 +124,6 @@ class Theirs:
 
     def __init__(self, engine):
         self.engine, self.client, self.made, self.over = engine, Client(engine.socket), 0, []
-        if engine.name == "podman":  # which knows no log driver of that name
-            self.FRESH = {**self.FRESH, "HostConfig": {k: v for k, v in self.FRESH["HostConfig"].items() if k != "LogConfig"}}
 
     def can(self, kind):
         return kind == "disk" or self.engine.has_criu

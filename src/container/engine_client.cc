@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/event.h"
+#include "base/text.h"
 #include "container/container_spec.h"
 #include "container/json_at_internal.h"
 #include "json/write.h"
@@ -28,6 +29,17 @@ std::string label_filter(std::vector<std::string> labels) {
   std::string filters;
   json::write_value(filters, json::Object{{"label", std::move(wanted)}});
   return filters;
+}
+
+// One of them is "name=seccomp,profile=default", unless the kernel has no seccomp.
+bool has_seccomp(const json::Value* options) {
+  if (options == nullptr || !options->is_array()) return false;
+  return std::ranges::any_of(options->as_array(), [](const json::Value& option) {
+    if (!option.is_string()) return false;
+    const auto words = split(std::string_view(option.as_string()), ',');
+    return std::ranges::find(words, "name=seccomp") != words.end() &&
+           std::ranges::find(words, "profile=unconfined") == words.end();
+  });
 }
 
 }  // namespace
@@ -112,6 +124,7 @@ Task<EngineFacts> EngineClient::facts() {
   facts.kernel = text_at(&told, "KernelVersion");
   facts.architecture = text_at(&told, "Architecture");
   facts.storage = text_at(&told, "Driver");
+  facts.filters_calls = has_seccomp(find(&told, "SecurityOptions"));
   const json::Value* table = find(&told, "Runtimes");
   if (table == nullptr || !table->is_object()) co_return facts;
   for (const auto& one : table->as_object()) {

@@ -49,6 +49,7 @@ struct EngineFacts {
   std::string kernel;             // the release of its host's
   std::string architecture;       // as its kernel calls it: "x86_64"
   std::string storage;            // "overlay2", "btrfs"
+  bool filters_calls = false;     // containers have a seccomp filter of its own
 };
 
 class EngineClient final {

@@ -84,6 +84,31 @@ TEST(EngineClient, GreetsAgainAnEngineThatHasBecomeAnother) {
                                           "GET /_ping", "GET /v1.41/info"));
 }
 
+TEST(EngineClient, KnowsWhetherTheEngineFiltersSystemCalls) {
+  asio::io_context loop;
+  const std::pair<const char*, bool> told[] = {
+      {R"(["name=apparmor","name=seccomp,profile=default","name=cgroupns"])", true},
+      {R"(["name=seccomp,profile=builtin"])", true},
+      {R"(["name=seccomp,profile=/etc/docker/seccomp.json"])", true},
+      {R"(["name=apparmor","name=seccomp,profile=unconfined"])", false},
+      {R"(["name=apparmor"])", false},
+      {R"([7,null,"seccomp"])", false},
+      {R"("name=seccomp")", false},
+      {"null", false},
+  };
+  for (const auto& [options, filters] : told) {
+    ScriptedEngine engine(
+        {ping("1.41"), answer(200, R"({"DefaultRuntime":"runc","SecurityOptions":)" +
+                                       std::string(options) + "}")});
+    EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()));
+
+    const auto facts = run_task(loop, client.facts());
+
+    ASSERT_TRUE(facts.has_value()) << facts.error().message();
+    EXPECT_EQ(facts->filters_calls, filters) << options;
+  }
+}
+
 // A large one takes minutes.
 TEST(EngineClient, IsPatientWithACommit) {
   asio::io_context loop;
@@ -117,6 +142,95 @@ TEST(EngineClient, TellsThatTheDiskIsFullWhileAnImageIsFetched) {
   ASSERT_FALSE(pulled.has_value());
   EXPECT_EQ(pulled.error().code(), Code::out_of_space);
   EXPECT_THAT(pulled.error().hint(), HasSubstr("docker system df"));
+}
+
+// What a listener hears of a pull of which the engine says this, line by line: "done/total".
+std::vector<std::string> progress_of(const Dialect& dialect,
+                                     const std::vector<std::string>& lines) {
+  asio::io_context loop;
+  std::string said;
+  for (const auto& line : lines) said += line + "\n";
+  ScriptedEngine engine({ping("1.41"), answer(200, said)});
+  EngineClient client(loop.get_executor(), dialect, engine_at_socket(engine.path()));
+  std::vector<std::string> heard;
+  PullWatch watch;
+  watch.on_progress = [&heard](const Progress& progress) {
+    EXPECT_EQ(progress.stage, "pull");
+    heard.push_back(std::to_string(progress.done) + "/" + std::to_string(progress.total));
+  };
+
+  const auto pulled = run_task(
+      loop, EngineImages(client.line()).pull("tiny:1", "", Millis(5'000), std::move(watch)));
+
+  EXPECT_TRUE(pulled.has_value()) << pulled.error().message();
+  return heard;
+}
+
+TEST(PullProgress, IsTheSumOfLayersAsDockerTells) {
+  EXPECT_THAT(
+      progress_of(
+          kDocker,
+          {R"({"status":"Pulling from library/tiny","id":"1"})",
+           R"({"status":"Pulling fs layer","progressDetail":{},"id":"aaaa"})",
+           R"({"status":"Downloading","progressDetail":{"current":100,"total":1000},"progress":"[> ]","id":"aaaa"})",
+           R"({"status":"Downloading","progressDetail":{"current":50,"total":500},"progress":"[> ]","id":"bbbb"})",
+           R"({"status":"Downloading","progressDetail":{"current":900,"total":1000},"progress":"[> ]","id":"aaaa"})",
+           R"({"status":"Verifying Checksum","progressDetail":{},"id":"aaaa"})",
+           R"({"status":"Download complete","progressDetail":{},"id":"aaaa"})",
+           R"({"status":"Extracting","progressDetail":{"current":10,"total":1000},"progress":"[> ]","id":"aaaa"})",
+           R"({"status":"Already exists","progressDetail":{},"id":"cccc"})",
+           R"({"status":"Pull complete","progressDetail":{},"id":"bbbb"})",
+           R"({"status":"Digest: sha256:0123"})",
+           R"({"status":"Status: Downloaded newer image for tiny:1"})"}),
+      ElementsAre("0/0", "0/0", "100/1000", "150/1500", "950/1500", "950/1500", "1050/1500",
+                  "1050/1500", "1050/1500", "1500/1500", "1500/1500", "1500/1500"));
+}
+
+// Of a layer whose size the registry has not told it says -1; the last line is the image's.
+TEST(PullProgress, IsTheSumOfLayersAsPodmanTells) {
+  EXPECT_THAT(
+      progress_of(
+          kPodman,
+          {R"({"status":"Pulling fs layer","progressDetail":{},"id":"0123456789ab"})",
+           R"({"status":"Downloading","progressDetail":{"current":300,"total":1000},"progress":"[> ]","id":"0123456789ab"})",
+           R"({"status":"Downloading","progressDetail":{"current":40,"total":-1},"id":"ba9876543210"})",
+           R"({"status":"Download complete","progressDetail":{},"id":"0123456789ab"})",
+           R"({"status":"Already exists","progressDetail":{},"id":"ffffffffffff"})",
+           R"({"stream":"Writing manifest\n"})",
+           R"({"status":"Download complete","progressDetail":{},"id":"eeeeeeeeeeee"})"}),
+      ElementsAre("0/0", "300/1000", "300/1000", "1000/1000", "1000/1000", "1000/1000",
+                  "1000/1000"));
+}
+
+TEST(PullProgress, BelievesNoHostileNumbers) {
+  constexpr const char* kMost = "1125899906842624";  // of one layer
+  EXPECT_THAT(
+      progress_of(
+          kDocker,
+          {R"({"status":"Downloading","progressDetail":{"current":-5,"total":-7},"id":"a"})",
+           R"({"status":"Downloading","progressDetail":{"current":"5","total":1.5},"id":"a"})",
+           R"({"status":"Downloading","progressDetail":null,"id":"a"})",
+           R"({"status":"Downloading","id":"a"})", R"({"status":7,"id":["a"]})",
+           R"({"status":"Downloading","progressDetail":{"current":9,"total":5},"id":"a"})",
+           R"({"status":"Downloading","progressDetail":{"current":9223372036854775807,"total":9223372036854775807},"id":"a"})",
+           R"({"status":"Downloading","progressDetail":{"current":18446744073709551615,"total":18446744073709551615},"id":"a"})"}),
+      ElementsAre("0/0", "0/0", "0/0", "0/0", "0/0", "5/5", std::string(kMost) + "/" + kMost,
+                  "0/0"));
+}
+
+TEST(PullProgress, EndsWhereNoImageHasSoManyLayers) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 1'500; ++i) {
+    lines.push_back(
+        R"({"status":"Downloading","progressDetail":{"current":1,"total":9223372036854775807},"id":")" +
+        std::to_string(i) + R"("})");
+  }
+
+  const auto heard = progress_of(kDocker, lines);
+
+  ASSERT_LE(heard.size(), 1'001u);
+  ASSERT_GE(heard.size(), 1'000u);
+  EXPECT_EQ(heard[999], "1000/1125899906842624000");
 }
 
 TEST(EngineClient, LabelsWhatItImports) {

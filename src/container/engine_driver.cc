@@ -14,6 +14,7 @@
 #include "container/container_sandbox.h"
 #include "container/container_spec.h"
 #include "container/container_watch.h"
+#include "container/engine_capabilities.h"
 #include "container/kernel_trial.h"
 #include "container/left_over.h"
 #include "container/making_trouble.h"
@@ -344,12 +345,13 @@ class EngineDriver final : public Driver {
     CO_TRY_OK(check_setup());
     CO_TRY_OK(co_await fleet_->client.line().greet());
     const bool tries = runtimes == Runtimes::tried;
-    if (!tries && !is_remote()) co_return capabilities();
+    if (!tries && !is_remote()) co_return engine_capabilities(dialect_, traits());
     CO_TRY(const auto facts, co_await fleet_->client.facts());
     if (is_remote()) CO_TRY_OK(check_agent_runs(facts.architecture, "the engine's machine"));
     own_runtime_ = facts.default_runtime;
     if (!limits_roots_) limits_roots_ = has_quotas(facts.storage);
-    Capabilities can = capabilities();
+    filters_calls_ = facts.filters_calls;
+    Capabilities can = engine_capabilities(dialect_, traits());
     if (!tries) co_return can;
     if (dialect_.keeps_memory && images_) {
       CO_TRY_OK(make_places());
@@ -362,6 +364,7 @@ class EngineDriver final : public Driver {
       if (!dialect_.picks_runtime && runtime.name != facts.default_runtime) continue;
       CO_TRY(const auto verdict, co_await trials_->judge(runtime, find_plain_runtime(facts)));
       add_runtime(can, runtime.name, verdict);
+      if (runtime.name == facts.default_runtime) limit_by_own_kernel(can, verdict);
     }
     co_return can;
   }
@@ -532,69 +535,13 @@ class EngineDriver final : public Driver {
     co_return snapshot_image(id);
   }
 
-  Capabilities capabilities() const {
-    Capabilities can;
-    can.isolation = Isolation::container;
-    // Whose machine it is nobody asks: somebody who may use its engine rules it.
-    if (is_remote()) can.placement = Placement::own;
-    if (!is_remote()) can.typical_start_ms = dialect_.typical_start_ms;
-    can.limits = {.cpu = Limit::enforced,
-                  .memory = Limit::enforced,
-                  .pids = Limit::enforced,
-                  .disk = Limit::enforced,
-                  .root_disk = limits_roots_.value_or(false) ? Limit::enforced : Limit::none,
-                  .open_files = Limit::per_process,
-                  .output = Limit::enforced,
-                  .wall_time = Limit::enforced,
-                  .cpu_time = Limit::per_process};
-    can.network = NetworkControl::deny;
-    can.pause = Pause::memory;
-    can.snapshot = can.fork = images_ != nullptr;
-    can.reset = true;
-    can.resize = dialect_.can_update;
-    can.pty = true;
-    can.watch = true;
-    can.ports = true;
-    can.own_root = true;
-    can.writable_root = true;
-    can.images = true;
-    can.host_dir_ro = can.host_dir_rw = !options_.mount_roots.empty() && !is_remote();
-    can.host_dir_roots = !is_remote();
-    can.bridge = true;
-    // Podman's is open to its owner alone, who the sandbox's user is not.
-    can.engine_socket = !is_remote() && dialect_.shows_socket;
-    can.templates = static_cast<bool>(options_.archive_tree);
-    can.not_protected = {
-        "sandboxes share the host's kernel: a bug in it is a way out",
-        "whoever may use the engine's socket rules the host, and the daemon may",
-        "the agent has the commands' user: what it tells of them is not attested",
-        "a fork bomb, or a command that uses all memory, can keep the agent from answering",
-        "files live in memory, or in the container's layer, and are gone with the sandbox",
-        "paths of the host show in the sandbox's list of mounts",
-        "its user 1000 is the host's unless the engine maps users: it can use up what is per user",
-        "terminals come from the host's number of them",
-        "device nodes that every container has (null, zero, tty, …) open in shown directories, too",
-        "with a profile of network: bridge a sandbox reaches the host, its neighbours and beyond",
-    };
-    if (is_remote()) {
-      can.not_protected.emplace_back(
-          "the way to a sandbox leads through its engine: while that is dead, nobody is answered");
-    }
-    if (!limits_roots_.value_or(false)) {
-      can.not_protected.emplace_back(
-          "the disk of a persistent sandbox is not limited: the engine's storage has not shown "
-          "that it has quotas");
-    }
-    if (!dialect_.owns_tmpfs) {
-      can.not_protected.emplace_back(
-          "the number of files in a sandbox has no limit, only their size: they use up the host's "
-          "memory for inodes");
-    }
-    if (!dialect_.hides_groups) {
-      can.not_protected.emplace_back(
-          "with control groups of version 1 the sandbox sees the names of the host's groups");
-    }
-    return can;
+  EngineTraits traits() const {
+    return {.is_remote = is_remote(),
+            .limits_roots = limits_roots_.value_or(false),
+            .keeps_snapshots = images_ != nullptr,
+            .shows_directories = !options_.mount_roots.empty(),
+            .loads_trees = static_cast<bool>(options_.archive_tree),
+            .filters_calls = filters_calls_};
   }
 
   Task<std::unique_ptr<Sandbox>> start(std::string id, ContainerSpec made,
@@ -681,6 +628,7 @@ class EngineDriver final : public Driver {
   std::map<std::string, std::unique_ptr<Sandbox>> newborn_;
   // Whether the engine's storage limits the root of a container; what a container has shown counts.
   std::optional<bool> limits_roots_;
+  std::optional<bool> filters_calls_;  // whether the engine does, once it has told
   // Null where nothing is kept.
   std::unique_ptr<SnapshotImages> images_;
   std::unique_ptr<FileSnapshots> files_;

@@ -61,6 +61,14 @@ ImageName split_name(const std::string& image) {
   return {image, "latest"};
 }
 
+// The sum of as many as there may be does not overflow.
+constexpr size_t kMostLayers = 1'000;
+constexpr int64_t kLargestLayer = int64_t{1} << 50;
+
+uint64_t bytes_at(const json::Value* detail, std::string_view name) {
+  return static_cast<uint64_t>(std::clamp<int64_t>(number_at(detail, name), 0, kLargestLayer));
+}
+
 // What a pull has told so far.
 struct PullProgress {
   struct Layer {
@@ -70,13 +78,14 @@ struct PullProgress {
   ProgressListener listener;
 
   void take(const json::Value& line) {
-    if (layers.size() > 1'000 || !listener) return;
+    if (layers.size() > kMostLayers || !listener) return;
     const json::Value* detail = find(&line, "progressDetail");
     const std::string status = text_at(&line, "status");
     Layer& layer = layers[text_at(&line, "id")];
     if (has_any(status, {"Downloading"})) {
-      layer = {static_cast<uint64_t>(std::max<int64_t>(number_at(detail, "current"), 0)),
-               static_cast<uint64_t>(std::max<int64_t>(number_at(detail, "total"), 0))};
+      // One whose size nobody has told does not count: more than all would be there.
+      const uint64_t total = bytes_at(detail, "total");
+      layer = {std::min(bytes_at(detail, "current"), total), total};
     } else if (has_any(status, {"complete", "exists"})) {
       layer.done = layer.total;
     }

@@ -32,6 +32,44 @@ constexpr std::string_view kTaken[] = {"/opt/atoll", "/proc",           "/sys",
 constexpr std::string_view kCovered[] = {native::kWorkspace, native::kHome, "/tmp", "/run",
                                          "/var/tmp"};
 
+// Where engines listen, whichever of them we speak to.
+constexpr std::string_view kEngineSockets[] = {
+    "/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock",
+    "/run/docker/containerd/containerd.sock", "/run/crio/crio.sock"};
+
+// Whether it leads to the socket, or to the place of one that is not there yet. By whatever name
+// either is known: links on the way are followed, and a directory may be mounted twice.
+bool leads_to(const HostShare& share, const std::string& socket) {
+  if (!socket.starts_with('/')) return false;
+  if (lies_in(socket, share.source)) return true;
+  std::error_code unresolved;
+  std::filesystem::path place = std::filesystem::weakly_canonical(socket, unresolved);
+  if (unresolved) place = socket;
+  for (;;) {
+    struct stat facts{};
+    if (stat(place.c_str(), &facts) == 0 && is_same(facts, share)) return true;
+    if (place == place.root_path()) return false;
+    place = place.parent_path();
+  }
+}
+
+// Whoever has the socket of an engine rules the host.
+Result<> refuse_sockets(const HostShare& share, const ShareRules& rules) {
+  if (rules.engine_socket.empty()) return {};
+  const std::string where = to_printable(share.source);
+  const auto refused = [](const std::string& what) {
+    return Error(Code::permission_denied, what + ", and no sandbox may have it")
+        .with_hint("show what lies below, or take a profile with allow_docker_socket");
+  };
+  if (leads_to(share, rules.engine_socket)) return refused("the engine's socket is in " + where);
+  for (const auto& other : kEngineSockets) {
+    const std::string socket(other);
+    if (leads_to(share, socket))
+      return refused("the place of an engine's socket, " + socket + ", is in " + where);
+  }
+  return {};
+}
+
 Result<> check_target(const std::string& asked, const ShareRules& rules) {
   const std::string target = std::filesystem::path(asked).lexically_normal().string();
   const std::string place =
@@ -84,12 +122,7 @@ Result<HostShare> make_share(const HostDirectory& asked, std::string target,
     return Error(Code::permission_denied, where + " may not be shown to containers here")
         .with_hint("allowed is what lies below " + in_words(rules.roots));
   }
-  // Whoever has the socket rules the host.
-  if (!rules.engine_socket.empty() && lies_in(rules.engine_socket, share.source)) {
-    return Error(Code::permission_denied,
-                 "the engine's socket is in " + where + ", and no sandbox may have it")
-        .with_hint("show what lies below, or take a profile with allow_docker_socket");
-  }
+  TRY_OK(refuse_sockets(share, rules));
   return share;
 }
 

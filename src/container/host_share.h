@@ -26,7 +26,8 @@ struct HostShare {
 
 struct ShareRules {
   std::vector<std::string> roots;  // absolute; none = nothing is shared
-  std::string engine_socket;       // never shared, nor what it lies in
+  // Never shared, nor what it or another engine's lies in, by any name; "" = it may be had.
+  std::string engine_socket;
   std::string socket_inside = {};  // where the container has one; "" = it has none
 };
 

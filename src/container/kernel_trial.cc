@@ -93,6 +93,9 @@ void add_runtime(Capabilities& can, const std::string& name, const KernelVerdict
     can.not_protected.push_back("with " + words +
                                 " a command can look at the agent and end it, and the sandbox "
                                 "too, and the number of processes has no limit");
+    can.not_protected.push_back("with " + words +
+                                " 256 MiB more memory are allowed than was asked for, and what "
+                                "goes beyond ends the sandbox, not the command");
   }
   if (!verdict.why.empty())
     can.not_protected.push_back(words + " is no more than a container: " + verdict.why);

@@ -223,19 +223,44 @@ void two_hundred_create_destroy_pairs_leave_nothing(DriverWorld& world) {
   EXPECT_EQ(left, "");
 }
 
+constexpr uint64_t kMib = 1 << 20;
+
 void stats_tell_what_is_used(DriverWorld& world) {
   Box box(world);
-  auto process = box.start_sh("echo up; sleep 1000");
+  EXPECT_EQ(box.probe({"spin", "300"}).status.exit_code, 0);
+  auto process = box.start_sh("./conformance_probe hold 32; true");
   must(world.run(process->next()));
 
   auto stats = must(world.run(box.sandbox().stats()));
 
-  EXPECT_GE(stats.processes, 1U);
-  EXPECT_LE(stats.processes, 2U);  // a shell that has not become its last command has a child
-  EXPECT_GT(stats.memory_bytes, 0U);
-  EXPECT_LT(stats.memory_bytes, 64U << 20);
+  EXPECT_EQ(stats.processes, 2U);  // the shell, and what holds the memory
+  EXPECT_GE(stats.memory_bytes, 32 * kMib);
+  EXPECT_LT(stats.memory_bytes, 96 * kMib);
+  // What has ended counts, too.
+  EXPECT_GE(stats.cpu, 250ms);
+  EXPECT_LT(stats.cpu, 30s);
   EXPECT_GT(stats.age.count(), 0);
   EXPECT_LT(stats.age, 60s);
+}
+
+bool counts_all_memory(const Subject& subject) {
+  return subject.can.own_root && subject.can.limits.memory == Limit::enforced;
+}
+
+// No process has them, and they count against the sandbox's limit.
+void stats_count_files_in_memory(DriverWorld& world) {
+  Box box(world);
+  const auto before = must(world.run(box.sandbox().stats()));
+  EXPECT_EQ(box.sh("head -c 33554432 /dev/zero > /dev/shm/held").status.exit_code, 0);
+
+  const auto with = must(world.run(box.sandbox().stats()));
+  EXPECT_EQ(box.sh("rm /dev/shm/held").status.exit_code, 0);
+  const auto without = must(world.run(box.sandbox().stats()));
+
+  // Other memory may go meanwhile.
+  EXPECT_GE(with.memory_bytes, before.memory_bytes + 24 * kMib);
+  EXPECT_GE(with.memory_bytes, without.memory_bytes + 24 * kMib);
+  EXPECT_LT(with.memory_bytes, 96 * kMib);
 }
 
 constexpr Behaviour kBehaviours[] = {
@@ -247,6 +272,7 @@ constexpr Behaviour kBehaviours[] = {
     {"list_shows_exactly_the_live_ones", list_shows_exactly_the_live_ones},
     {"attach_to_an_unknown_id_is_not_found", attach_to_an_unknown_id_is_not_found},
     {"stats_tell_what_is_used", stats_tell_what_is_used},
+    {"stats_count_files_in_memory", stats_count_files_in_memory, counts_all_memory},
     {"stop_ends_processes_and_keeps_files", stop_ends_processes_and_keeps_files},
     {"recreate_keeps_files_and_environment", recreate_keeps_files_and_environment},
     {"a_sandbox_ends_by_itself_when_its_time_is_up", a_sandbox_ends_by_itself_when_its_time_is_up},

@@ -121,6 +121,13 @@ int allocate(size_t mebibytes) {
   return 0;
 }
 
+// Until somebody ends it.
+int hold(size_t mebibytes) {
+  if (const int refused = allocate(mebibytes); refused != 0) return refused;
+  fflush(stdout);
+  for (;;) pause();
+}
+
 int spin(long milliseconds) {
   timespec used{};
   do {
@@ -282,6 +289,7 @@ int main(int argc, char** argv) {
   if (is("output", 1)) return output(number(2), 0);
   if (is("output_until_held", 2)) return output_until_held(number(2), argv[3]);
   if (is("allocate", 1)) return allocate(number(2));
+  if (is("hold", 1)) return hold(number(2));
   if (is("spin", 1)) return spin(static_cast<long>(number(2)));
   if (is("open_many", 0)) return open_many();
   if (is("fork_many", 1)) return fork_many(static_cast<int>(number(2)));

@@ -322,6 +322,10 @@ class OwnRunsc(Cases, unittest.TestCase):
         told = [one for one in daemon.call("GET", "/v1/drivers").json["drivers"] if one["name"] == "docker"][0]["capabilities"]
         levels = {one["name"]: one["isolation"] for one in told["runtimes"]}
         self.assertEqual(levels, {"runc": "container", "runsc": "sentry", "kata": "container"})
+        # What would be refused is not declared, so that the router takes another driver.
+        self.assertEqual((told["limits"]["pids"], told["host_dir_ro"], told["host_dir_rw"], told["host_dir_roots"]), ("none", False, False, False))
+        refused = daemon.call("POST", "/v1/sandboxes", {**self.wish, "resources": {"pids": 50}})
+        self.assertIn("docker cannot limit pids", refused.json["detail"])
 
 
 class PodmanRunsc(Cases, unittest.TestCase):
@@ -343,6 +347,7 @@ class PodmanRunsc(Cases, unittest.TestCase):
         self.remove(daemon, box)
         told = self.capabilities(daemon)
         self.assertEqual({one["name"]: one["isolation"] for one in told["runtimes"]}, {"runsc": "sentry"})
+        self.assertEqual((told["limits"]["pids"], told["host_dir_roots"]), ("none", False))
         self.assertIn("memory of processes is not kept: it takes runc as the service's runtime, which is runsc", told["not_protected"])
         refused = daemon.call("POST", "/v1/sandboxes", {"driver": "podman", "runtime": "runsc", "min_isolation": "vm"})
         self.assertIn("podman offers sentry, vm was asked", refused.json["detail"])

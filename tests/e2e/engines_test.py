@@ -1,6 +1,7 @@
 """The drivers `docker` and `podman` as their users meet them: with a real engine, a dead one, a restarted one, and none."""
 
 import contextlib
+import http.client
 import json
 import os
 import pathlib
@@ -99,7 +100,14 @@ class Cases:
         box = daemon.create(driver=self.name)
         host = self.inspect(box)["HostConfig"]
         self.assertEqual((host["NetworkMode"], host["PidsLimit"], host["ReadonlyRootfs"], host["Privileged"], host["LogConfig"]["Type"]),
-                         ("none", 100, True, False, "none" if self.name == "docker" else host["LogConfig"]["Type"]))
+                         ("none", 100, True, False, "none"))
+        self.assertEqual([one for one in host["SecurityOpt"] or () if "unconfined" in one], [])
+        if self.name == "docker":
+            self.assertEqual((host["CapDrop"], host["CapAdd"] or [], host["IpcMode"], host["CgroupnsMode"]), (["ALL"], [], "private", "private"))
+            self.assertIn("no-new-privileges", host["SecurityOpt"])
+        else:  # which tells each capability by its name
+            self.assertLessEqual({"CHOWN", "DAC_OVERRIDE", "MKNOD", "NET_RAW", "SETFCAP", "SETUID", "SYS_CHROOT"}, set(host["CapDrop"]))
+            self.assertNotIn(host["IpcMode"], ("host", ""))
         self.assertEqual((host["Memory"], host["MemorySwap"]), (2 << 30, 2 << 30))
         seen = daemon.exec(box, "sh", "-c", "id -u; grep -E 'CapBnd|NoNewPrivs|Seccomp:' /proc/self/status; readlink /proc/self/ns/cgroup;"
                            " for p in /x /etc/x /bin/x /opt/atoll/door/x /opt/atoll/x; do echo x 2>/dev/null > $p && echo wrote $p; done;"
@@ -113,6 +121,20 @@ class Cases:
             self.assertIn("control groups", " ".join(told["capabilities"]["not_protected"]))
         # Nothing was written, nobody can be called, and there is no network.
         self.assertEqual(seen[8:], ["lo"])
+        for kind in ("ipc", "mnt", "net", "pid", "uts"):
+            self.assertNotEqual(daemon.exec(box, "readlink", f"/proc/self/ns/{kind}")["stdout"].strip(), os.readlink(f"/proc/self/ns/{kind}"))
+
+    def test_the_engines_filter_is_there_beside_ours(self):
+        daemon = self.daemon()
+        options = json.loads(self.engine.ask("GET", "/v1.41/info")[1])["SecurityOptions"] or ()
+        filters = any("name=seccomp" in one and "unconfined" not in one for one in options)
+        told = [one for one in daemon.call("GET", "/v1/drivers").json["drivers"] if one["name"] == self.name][0]
+        self.assertEqual("the engine tells of no seccomp filter" in " ".join(told["capabilities"]["not_protected"]), not filters)
+        box = daemon.create(driver=self.name)
+        count = daemon.exec(box, "sed", "-n", "s/^Seccomp_filters:[[:space:]]*//p", "/proc/self/status")["stdout"].strip()
+        # Linux before 5.9 does not count them.
+        if count:
+            self.assertGreaterEqual(int(count), 2 if filters else 1)
 
     def test_volumes_of_the_image_do_not_lie_on_the_disk(self):
         image = self.engine.image.replace("atoll-test", "atoll-volume")
@@ -158,6 +180,21 @@ class Cases:
         # A kill by somebody else is none.
         done = self.atoll("run", "--driver", self.name, "--json", "--", "sh", "-c", "kill -9 $$")
         self.assertEqual(json.loads(done.stdout)["reason"], "signaled")
+
+    def test_stats_count_files_in_memory(self):
+        daemon = self.daemon()
+        box = daemon.create(driver=self.name)
+
+        def used():
+            return daemon.call("GET", f"/v1/sandboxes/{box}/stats").json["memory_bytes"]
+
+        before = used()
+        self.assertEqual(daemon.exec(box, "sh", "-c", "head -c 100000000 /dev/zero > /tmp/x")["exit_code"], 0)
+        with_file = used()
+        self.assertGreaterEqual(with_file, before + 90_000_000)
+        self.assertLess(with_file, 2 << 30)
+        daemon.exec(box, "rm", "/tmp/x")
+        self.assertLess(used(), before + 50_000_000)
 
     def failure(self, daemon, box, seconds=20):
         def told():
@@ -219,6 +256,12 @@ class Cases:
         self.assertIn("cannot show a directory of the host", refused.stderr)
         refused = show(self.engine.root, "ro", ATOLL_ENGINE_MOUNT_ROOTS="/")
         self.assertIn("the engine's socket is in", refused.stderr)
+        # Whatever it is called, and whichever engine's it is.
+        pathlib.Path(self.place, "linked").symlink_to(self.engine.root)
+        refused = show(self.engine.root, "ro", ATOLL_ENGINE_MOUNT_ROOTS="/", **{self.variable: f"unix://{self.place}/linked/engine.sock"})
+        self.assertIn("the engine's socket is in", refused.stderr)
+        refused = show("/run", "ro", ATOLL_ENGINE_MOUNT_ROOTS="/")
+        self.assertIn("the place of an engine's socket, /run/docker.sock, is in /run", refused.stderr)
         self.no_containers()
 
     # Runtimes.
@@ -403,6 +446,16 @@ class Docker(Cases, unittest.TestCase):
         self.engine.kill()
         self.engine.start()
         self.assertEqual(self.failure(daemon, box, 60), "docker's engine was restarted or died, and it with that")
+        self.no_containers()
+
+    def test_a_sandbox_that_was_out_of_memory_says_so(self):
+        """The agent writes the file, and nobody else is there whom the kernel could end for it."""
+        daemon = self.daemon()
+        box = daemon.create(driver=self.name, resources={"memory_mb": 32})
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            answer = daemon.call("PUT", f"/v1/sandboxes/{box}/files?path=/tmp/x", bytes(64 << 20))
+            self.assertGreaterEqual(answer.status, 400, answer)
+        self.assertEqual(self.failure(daemon, box), "it was out of memory, and its first process was killed")
         self.no_containers()
 
     def test_an_engine_that_stops_in_order_is_told(self):

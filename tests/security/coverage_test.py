@@ -78,14 +78,40 @@ class Coverage(unittest.TestCase):
 
     def test_the_page_compares_all_of_them(self):
         """Each attack is in one group, and each cell of the table in SECURITY.md counts its whole group."""
-        from comparison import BEGIN, DRIVERS, END, GROUPS, PAGE, group_of
-        sizes = {group: sum(group_of(attack) == group for attack in self.attacks) for group in GROUPS}
-        rows = PAGE.read_text().split(BEGIN)[1].split(END)[0].splitlines()[2:]
+        from comparison import DRIVERS, GROUPS
+        rows = self.rows_of_the_page()
         self.assertEqual(len(rows), len(GROUPS) + 1)
-        for row in rows:
-            title, *cells = [part.strip(" *") for part in row.strip("|").split("|")]
-            wanted = sizes.get(title, len(self.attacks))
-            self.assertEqual([sum(map(int, cell.split("/"))) for cell in cells], [wanted] * len(DRIVERS), f"{row}: update_scorecard")
+        for title, cells in rows:
+            wanted = len(self.members_of(title) if title in GROUPS else self.attacks)
+            self.assertEqual([sum(cell) for cell in cells], [wanted] * len(DRIVERS), f"{title}: update_scorecard")
+        by_driver = zip(*(cells for _, cells in rows[:-1]))
+        self.assertEqual([[sum(counts) for counts in zip(*column)] for column in by_driver], rows[-1][1], "update_scorecard")
+
+    def test_the_page_tells_of_what_is_not_covered(self):
+        """Each cell counts what not_covered/ excuses of its group; beyond that a driver may refuse a limit, and the host may lack something."""
+        from comparison import DRIVERS
+        from engine import LIMITS
+        from scorecard import NOT_APPLICABLE, not_covered_by
+        for title, cells in self.rows_of_the_page()[:-1]:
+            members = self.members_of(title)
+            for driver, (_, reached, not_covered, not_applicable) in zip(DRIVERS, cells):
+                excused = [why.startswith(NOT_APPLICABLE) for name, why in not_covered_by(driver).items() if name in members]
+                with self.subTest(driver=driver, group=title):
+                    self.assertEqual(reached, 0)
+                    self.assertGreaterEqual(not_covered, excused.count(False), "update_scorecard")
+                    self.assertLessEqual(not_covered, excused.count(False) + len(members & set(LIMITS)), "update_scorecard")
+                    self.assertGreaterEqual(not_applicable, excused.count(True), "update_scorecard")
+
+    def members_of(self, group):
+        from comparison import group_of
+        return {attack["name"] for attack in self.attacks if group_of(attack) == group}
+
+    @staticmethod
+    def rows_of_the_page():
+        """Title and, of each driver, the four numbers."""
+        from comparison import BEGIN, END, PAGE
+        parts = [[part.strip(" *") for part in row.strip("|").split("|")] for row in PAGE.read_text().split(BEGIN)[1].split(END)[0].splitlines()[2:]]
+        return [(title, [[int(number) for number in cell.split("/")] for cell in cells]) for title, *cells in parts]
 
 
 if __name__ == "__main__":
