@@ -493,8 +493,7 @@ Result<> BoxCgroups::freeze(bool frozen) {
 bool BoxCgroups::lacked_memory() const {
   const CgroupTree* tree = find_tree(kRoleMemory);
   if (tree == nullptr) return false;
-  const char* const file =
-      version_ == CgroupVersion::v1 ? "/memory.oom_control" : "/memory.events";
+  const char* const file = version_ == CgroupVersion::v1 ? "/memory.oom_control" : "/memory.events";
   const auto told = os::read_file(tree->slice.get(), work_in(*tree) + file, 4096);
   return told && told->find("oom_kill ") != std::string::npos &&
          told->find("oom_kill 0") == std::string::npos;

@@ -160,7 +160,7 @@ class Launcher final {
   BoxStarter* starter_ = nullptr;
   std::unique_ptr<Making> making_;
   std::unique_ptr<Making> prepared_;  // starts as soon as that one has
-  bool has_inherited_ = false;  // and could not look for it yet
+  bool has_inherited_ = false;        // and could not look for it yet
   Fd lock_;
   Fd boxes_directory_;
   Fd listener_;

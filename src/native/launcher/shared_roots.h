@@ -16,8 +16,8 @@ class SharedRoots final {
   // The one that this plan shares; null if it shares none, or is the first that could: one alone is
   // sooner made without. Whether two plans do is told by their
   // steps, so what changes on the host makes another one. What changes below a mount is not seen
-  // that way: after a minute it is made anew. Running sandboxes have copies of their own; one that is
-  // on its way keeps it.
+  // that way: after a minute it is made anew. Running sandboxes have copies of their own; one that
+  // is on its way keeps it.
   Result<std::shared_ptr<const SharedRoot>> find(const Plan& plan);
 
  private:
