@@ -57,8 +57,10 @@ TIDY_LOG=
 
 start_tidy() {
   TIDY_LOG="$LOG_DIR/headers-and-clang-tidy.log"
-  # It logs its own steps elsewhere, and must not hold the lock of a tree that we build.
-  ATOLL_SKIP_SETUP=1 setsid chrt --idle 0 "$ROOT/dev" lint --tidy >"$TIDY_LOG" 2>&1 </dev/null 9>&- &
+  # It logs its own steps elsewhere, and must not hold the lock of a tree that we build. A session of its own is a scheduling group
+  # of its own where the kernel makes those, and idle within that alone: so the group gives way, too.
+  ATOLL_SKIP_SETUP=1 setsid sh -c 'echo 19 2>/dev/null >/proc/self/autogroup; exec chrt --idle 0 "$@"' sh \
+    "$ROOT/dev" lint --tidy >"$TIDY_LOG" 2>&1 </dev/null 9>&- &
   TIDY_PID=$!
   trap 'stop_watching; stop_tidy' EXIT
 }
@@ -66,6 +68,7 @@ start_tidy() {
 # With nothing else to do it may go on at an ordinary pace.
 finish_tidy() {
   local group=$TIDY_PID status
+  { echo 0 >"/proc/$group/autogroup"; } 2>/dev/null
   ps -o tid= -L -g "$group" 2>/dev/null | xargs -rn1 chrt --other --pid 0 2>/dev/null
   tail -n +1 -f --pid="$group" "$TIDY_LOG"
   wait "$group"
