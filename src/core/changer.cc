@@ -38,9 +38,11 @@ class Lifetime final {
   explicit Lifetime(const SandboxRecord& record)
       : times_(record.ttl, record.expires_at, record.expires_boot, record.asked.course.keep_s,
                record.asked.course.grace_s) {}
-  void put_back(SandboxRecord& record) const {
-    std::tie(record.ttl, record.expires_at, record.expires_boot, record.asked.course.keep_s,
-             record.asked.course.grace_s) = times_;
+  void put_back(const RecordPtr& record, Reaper& reaper) const {
+    std::tie(record->ttl, record->expires_at, record->expires_boot, record->asked.course.keep_s,
+             record->asked.course.grace_s) = times_;
+    // It may have believed in the longer time already.
+    reaper.schedule(record);
   }
 
  private:
@@ -77,6 +79,8 @@ Task<Intent> Changer::enter(RecordPtr record, State state, Op op) {
   if (begun) co_return *begun;
   // It may have died meanwhile, and that stays true.
   if (record->state == state) parts_.sandboxes.take_back(*record, before);
+  // What stops has no deadline, so the reaper may have passed it over meanwhile.
+  parts_.reaper.schedule(record);
   co_return std::move(begun).error().at_stage("intent");
 }
 
@@ -198,7 +202,7 @@ Task<SandboxView> Changer::restart(RecordPtr record, Op op) {
   CO_TRY(const bool is_late, give_time(*record));
   auto begun = co_await enter(record, State::starting, op);
   if (!begun) {
-    old.put_back(*record);
+    old.put_back(record, parts_.reaper);
     co_return std::move(begun).error();
   }
   const Intent intent = *begun;
@@ -207,7 +211,7 @@ Task<SandboxView> Changer::restart(RecordPtr record, Op op) {
   Result<> restarted;
   const Micros last_moment = record->drivers_moment();
   if (is_late) restarted = co_await handle->renew(last_moment);
-  if (!restarted) old.put_back(*record);
+  if (!restarted) old.put_back(record, parts_.reaper);
   // What runs anew in a frozen sandbox would stand still from its first moment.
   if (restarted && before == State::paused) restarted = co_await handle->resume();
   if (restarted) restarted = co_await say_goodbye(parts_, record);
@@ -276,7 +280,7 @@ Task<SandboxView> Changer::renew(RecordPtr record, std::optional<std::chrono::se
   set_lifetime(*record, {parts_.clock.wall(), parts_.clock.boot()}, longer, *slot, parts_.options);
   auto intent = co_await enter(record, record->state, Op::renew);
   if (!intent) {
-    old.put_back(*record);
+    old.put_back(record, parts_.reaper);
     co_return std::move(intent).error();
   }
   const auto handle = record->handle;
@@ -288,7 +292,7 @@ Task<SandboxView> Changer::renew(RecordPtr record, std::optional<std::chrono::se
     renewed = Error(Code::conflict, "it has ended meanwhile");
   }
   if (!renewed) {
-    old.put_back(*record);
+    old.put_back(record, parts_.reaper);
     auto why = std::move(renewed).error().with("renewing sandbox " + record->id);
     co_return fail(record, *intent, std::move(why));
   }
@@ -325,7 +329,7 @@ Task<SandboxView> Changer::pause_or_resume(RecordPtr record, Op op, Rest why) {
   }
   auto begun = co_await enter(record, record->state, op);
   if (!begun) {
-    old.put_back(*record);
+    old.put_back(record, parts_.reaper);
     record->asked.course.rest = before;
     co_return std::move(begun).error();
   }
@@ -335,7 +339,7 @@ Task<SandboxView> Changer::pause_or_resume(RecordPtr record, Op op, Rest why) {
   Result<> done;
   const Micros last_moment = record->drivers_moment();
   if (is_late) done = co_await handle->renew(last_moment);
-  if (!done) old.put_back(*record);
+  if (!done) old.put_back(record, parts_.reaper);
   if (done) {
     auto act = pausing ? handle->pause() : handle->resume();
     done = co_await std::move(act);

@@ -22,12 +22,13 @@ bool must_be_kept(const SandboxRecord& record, EndReason reason) {
 }  // namespace
 
 Task<> Destroyer::destroy(RecordPtr record, EndReason reason) {
-  if (record->state == State::destroyed) co_return Result<>();
-  if (const auto joint = record->destruction) {
+  while (const auto joint = record->destruction) {
     CO_TRY_OK(co_await joint->done.wait());
     if (joint->failure) co_return *joint->failure;
-    co_return Result<>();
+    // A renewal saves a sandbox from the end of its time, and from nothing else.
+    if (!joint->is_called_off || reason == EndReason::expired) co_return Result<>();
   }
+  if (record->state == State::destroyed) co_return Result<>();
   const auto joint = std::make_shared<Joint>(parts_.executor);
   record->destruction = joint;
   auto ended = co_await take_turn_and_end(record, reason);
@@ -49,6 +50,7 @@ Task<> Destroyer::take_turn_and_end(RecordPtr record, EndReason reason) {
   if (reason == EndReason::expired) {
     const auto due = record->due();
     if (!due || due->act != Act::kill || due->at > parts_.clock.boot()) {
+      record->destruction->is_called_off = true;
       parts_.reaper.schedule(record);
       co_return Result<>();
     }

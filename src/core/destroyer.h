@@ -25,8 +25,9 @@ class Destroyer final {
   void set_keeper(Keeper keeper) { keeper_ = std::move(keeper); }
 
   // Once it returns nothing of the sandbox is left, and the record is buried. Calls that come at
-  // the same time join. If the driver cannot do it now, the record stays in State::stopping and
-  // is_doomed, for the sweeper.
+  // the same time join; where the end of its time is called off by a renewal, who asked for the end
+  // begins anew. If the driver cannot do it now, the record stays in State::stopping and is_doomed,
+  // for the sweeper.
   Task<> destroy(RecordPtr record, EndReason reason);
 
  private:

@@ -285,6 +285,43 @@ TEST_F(FoundBySimulationTest, ARenewalThatComesTooLateIsNoSuccess) {
   EXPECT_THAT(renewal.get().error().message(), HasSubstr("has ended meanwhile"));
 }
 
+TEST_F(FoundBySimulationTest, ARenewalSavesNothingFromWhoAsksForItsEnd) {
+  CreateRequest request;
+  request.ttl = std::chrono::seconds(60);
+  const auto id = world_.create(std::move(request))->id;
+  world_.host().hold("pause");
+  const auto pause = world_.begin(world_.engine().pause({}, id));
+  wait_for_call("pause");
+  const auto renewal = world_.begin(world_.engine().renew({}, id, std::chrono::seconds(600)));
+  world_.advance(std::chrono::seconds(61));
+  world_.reap();
+  const auto destruction = world_.begin(world_.engine().destroy({}, id));
+
+  world_.host().release("pause");
+  world_.wait_until([&] { return renewal.done() && destruction.done(); });
+
+  EXPECT_TRUE(destruction.get());
+  EXPECT_FALSE(world_.host().has(id)) << "its end was acknowledged";
+}
+
+TEST_F(FoundBySimulationTest, WhatCouldNotBeStoppedStillEndsAtItsTime) {
+  CreateRequest request;
+  request.ttl = std::chrono::seconds(60);
+  const auto id = world_.create(std::move(request))->id;
+  accepts_ = 0;
+  const auto stop = world_.begin(world_.engine().stop({}, id));
+  ASSERT_FALSE(stop.done());
+  world_.advance(std::chrono::seconds(61));
+  world_.reap();
+  world_.wait_until([&] { return stop.done(); });
+  ASSERT_EQ(stop.get().error().code(), Code::out_of_space);
+  accepts_ = FullStore::kPlenty;
+
+  world_.reap();
+
+  world_.wait_until([&] { return !world_.host().has(id); });
+}
+
 TEST_F(FoundBySimulationTest, WhatEndsOnADriverThatWasGivenUpIsNotTheSandbox) {
   const auto id = create_on_second_host();
 

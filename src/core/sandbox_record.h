@@ -121,6 +121,7 @@ struct Joint {
 
   Event done;
   std::optional<Error> failure;
+  bool is_called_off = false;  // nothing has ended, and nothing has failed
 };
 
 // What the reaper does with a sandbox.
