@@ -336,6 +336,10 @@ void ExecGroups::give_back(ExecGroup group) {
     next_ = std::move(group);
     return;
   }
+  leave(std::move(group));
+}
+
+void ExecGroups::leave(ExecGroup group) {
   live_[group.name_].given_back = true;
   untidy_ = true;
 }

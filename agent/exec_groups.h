@@ -107,6 +107,8 @@ class ExecGroups final {
   // One that nobody is in serves the next command, where its counters can be set back: to make a
   // group and to remove it costs the kernel more than a small command does.
   void give_back(ExecGroup group);
+  // One that goes with its sandbox, probably before anybody looks at it.
+  void leave(ExecGroup group);
   // It is not looked after while nothing runs in it, and counts from zero when something does.
   void rest(const ExecGroup& group) { live_.erase(group.name_); }
   void wake(ExecGroup& group);

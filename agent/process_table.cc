@@ -118,9 +118,10 @@ void ProcessTable::close_stream(Process& process, int stream) {
 // they fill.
 ssize_t ProcessTable::read_into(OutputStream& source, size_t most) {
   if (source.ring.end() < kMuchOutput) {
-    scratch_.resize(kMuchOutput);
-    const ssize_t got = read(source.pipe.get(), scratch_.data(), std::min(most, kMuchOutput));
-    if (got > 0) source.ring.append(std::string_view(scratch_).substr(0, static_cast<size_t>(got)));
+    // Not a page of it is touched that nothing is read into.
+    if (!scratch_) scratch_ = std::make_unique_for_overwrite<char[]>(kMuchOutput);
+    const ssize_t got = read(source.pipe.get(), scratch_.get(), std::min(most, kMuchOutput));
+    if (got > 0) source.ring.append({scratch_.get(), static_cast<size_t>(got)});
     // One that fills the buffer at once has more to say, and a larger pipe means fewer turns.
     if (got == static_cast<ssize_t>(kMuchOutput))
       fcntl(source.pipe.get(), F_SETPIPE_SZ, kPipeBytes);
@@ -205,6 +206,7 @@ void ProcessTable::pump(Process& process) {
     if (process.reaped && caught_up) {
       connection.send(guest::FrameType::exited, subscription.channel,
                       guest::encode(process.row.exit));
+      connection.flush();  // before anything is tidied up
       subscriptions.erase(subscriptions.begin() + static_cast<std::ptrdiff_t>(i));
       continue;
     }
@@ -392,9 +394,12 @@ void ProcessTable::tidy() {
 
 // Whoever waits for the answer would have to share a processor with this.
 void ProcessTable::tidy_later() {
-  const bool is_run = jail_.config().dies_with_connection && !wants_warm_ && !wants_group_;
-  tidy_at_ = now() + (is_run ? kUntidyRun : kUntidy);
+  tidy_at_ = now() + (is_run() ? kUntidyRun : kUntidy);
   expect_commands();
+}
+
+bool ProcessTable::is_run() const {
+  return jail_.config().dies_with_connection && !wants_warm_ && !wants_group_;
 }
 
 void ProcessTable::expect_commands() { idle_at_ = now() + kIdle; }
@@ -503,8 +508,12 @@ void ProcessTable::finish(Process& process, int wait_status, const rusage& usage
   pump(process);
   // Whoever waits for the end has been told.
   if (!group) return;
-  groups_.give_back(*std::move(group));
   wants_group_ = next_id_ > 2;  // who runs a second command runs a third
+  if (is_run()) {
+    groups_.leave(*std::move(group));
+  } else {
+    groups_.give_back(*std::move(group));
+  }
   tidy_later();
 }
 

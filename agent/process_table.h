@@ -133,6 +133,8 @@ class ProcessTable final {
   void settle_terminal(Process& process);
   void evict_finished();
   void tidy_later();
+  // So far: one command, after which everything goes with the connection.
+  bool is_run() const;
   guest::ProcessRow row_of(const Process& process) const;
 
   os::Poller& poller_;
@@ -151,7 +153,7 @@ class ProcessTable final {
   uint64_t finished_cpu_us_ = 0;
   Fd null_;
   Fd tool_program_;  // once there was a tool
-  std::string scratch_;
+  std::unique_ptr<char[]> scratch_;
   Micros born_ = system_clock().boot();
   bool spares_relays_ = false;
 };
