@@ -111,7 +111,8 @@ class Parked(unittest.TestCase):
         for _ in range(5):
             self.wait_for_parked()
             for box in self.parked():
-                os.kill(agent_of(box), signal.SIGKILL)
+                with contextlib.suppress(AssertionError, ProcessLookupError):  # of the last round
+                    os.kill(agent_of(box), signal.SIGKILL)
             answer = self.daemon.call("POST", "/v1/runs", {"sandbox": {"driver": "native"}, "exec": {"argv": ["echo", "fine"]}})
             self.assertEqual((answer.status, answer.json.get("stdout")), (200, "fine\n"), answer)
 
