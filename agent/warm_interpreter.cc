@@ -46,6 +46,8 @@ Result<WarmInterpreter> WarmInterpreter::start(const Jail& jail, ExecGroups& gro
                                                const std::string& name, const std::string& mark) {
   guest::Exec exec;
   exec.argv = command_for(name);
+  // Node 18 looks where it is started for a package.json, and remembers that there was none.
+  exec.cwd = "/";
   if (exec.argv.empty() || !is_found_in_usr_bin(name) || !groups.available())
     return Error(Code::unsupported, "no interpreter to start ahead");
   WarmInterpreter warm;

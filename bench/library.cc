@@ -1,6 +1,6 @@
 // libatoll beside posix_spawn, in turns: a run of `true`, a sandbox that becomes ready, and `true`
 // in one that lives, all on the native driver. Bursts with a pause in which what was taken is made
-// again.
+// again; a sandbox that was made ahead is a hit, any other a miss, and they are told apart.
 //
 //   bench_library LIBEXEC COUNT BURST PAUSE_MS
 #include <atoll.h>
@@ -21,15 +21,20 @@ struct Pace {
   int count, burst, pause_ms;
 };
 
-void check(const libatoll::Outcome& outcome) {
-  if (outcome.ok()) return;
+// Whether it found a sandbox that had been made ahead.
+bool check(const libatoll::Outcome& outcome) {
+  if (outcome.ok()) return outcome.made_ahead;
   std::fprintf(stderr, "a run ended with %s\n", outcome.reason.c_str());
   std::exit(1);
 }
 
-// `in_pause` is not timed.
+struct Figure {
+  bench::Series hits, misses, bare;  // bare of each its own: the machine is not the same all along
+};
+
+// `once` tells whether it was a hit; `in_pause` is not timed.
 void measure(
-    const Pace& pace, bench::Series& ours, bench::Series& bare, const std::function<void()>& once,
+    const Pace& pace, Figure& figure, const std::function<bool()>& once,
     const std::function<void()>& in_pause = [] {}) {
   for (int i = -4 * pace.burst; i < pace.count; ++i) {
     if (i % pace.burst == 0) {
@@ -38,11 +43,11 @@ void measure(
     }
     const double alone = bench::spawn_true();
     const auto start = std::chrono::steady_clock::now();
-    once();
+    const bool is_hit = once();
     const double took = bench::micros_since(start);
     if (i < 0) continue;  // warming up
-    bare.micros.push_back(alone);
-    ours.micros.push_back(took);
+    figure.bare.micros.push_back(alone);
+    (is_hit ? figure.hits : figure.misses).micros.push_back(took);
   }
   in_pause();
 }
@@ -54,19 +59,22 @@ int main(int argc, char** argv) try {
   const Pace pace{std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4])};
   libatoll::Host host({.parked = 64, .libexec = argv[1]});
   const libatoll::Settings native{.driver = "native"};
-  bench::Series runs{"run_us", {}}, creates{"create_us", {}}, execs{"exec_us", {}};
-  // Of each its own: the machine is not the same all along.
-  bench::Series beside_runs{"bare_run_us", {}}, beside_creates{"bare_create_us", {}},
-      beside_execs{"bare_exec_us", {}};
+  Figure runs{{"run_hit_us", {}}, {"run_miss_us", {}}, {"run_bare_us", {}}};
+  Figure creates{{"create_hit_us", {}}, {"create_miss_us", {}}, {"create_bare_us", {}}};
+  Figure execs{{"exec_hit_us", {}}, {"exec_miss_us", {}}, {"exec_bare_us", {}}};
 
-  measure(pace, runs, beside_runs, [&] { check(host.run({.argv = {"/bin/true"}}, native)); });
+  measure(pace, runs, [&] { return check(host.run({.argv = {"/bin/true"}}, native)); });
   std::list<libatoll::Sandbox> boxes;
   measure(
-      pace, creates, beside_creates, [&] { boxes.emplace_back(native, host); },
+      pace, creates, [&] { return boxes.emplace_back(native, host).made_ahead(); },
       [&] { boxes.clear(); });
   libatoll::Sandbox box(native, host);
-  measure(pace, execs, beside_execs, [&] { check(box.run({"/bin/true"})); });
-  bench::print({runs, creates, execs, beside_runs, beside_creates, beside_execs});
+  measure(pace, execs, [&] {
+    check(box.run({"/bin/true"}));
+    return true;  // nothing is asked for that could have been made ahead
+  });
+  bench::print({runs.hits, runs.misses, runs.bare, creates.hits, creates.misses, creates.bare,
+                execs.hits, execs.misses, execs.bare});
   return 0;
 } catch (const libatoll::Error& error) {
   std::fprintf(stderr, "%s\n", error.what());

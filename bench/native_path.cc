@@ -7,7 +7,8 @@
 // KIND is run (a sandbox for one command), create (a sandbox is made; removing it is not counted),
 // exec (a command in a live sandbox). ADDRESS is a Unix socket or a port. The command is /bin/true
 // if none is given. A sandbox that was parked is a hit, any other a miss; they are told apart. For
-// python3 a hit is an interpreter that was started ahead.
+// python3 a hit is an interpreter that was started ahead. What bursts and pauses take of the
+// processors is told beside it (processor_time.h).
 #include <poll.h>
 
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "bench/http_client.h"
+#include "bench/processor_time.h"
 #include "bench/spawn.h"
 
 using namespace atl;
@@ -86,8 +88,16 @@ int main(int argc, char** argv) {
   const std::string request = bench::make_request("POST", path, body, client.key);
 
   bench::Series bare{"bare_us", {}}, hits{"hit_us", {}}, misses{"miss_us", {}};
+  bench::ProcessorTime processors;
   for (int i = -burst; i < count; ++i) {
-    if (i % burst == 0) poll(nullptr, 0, pause);
+    if (i % burst == 0) {
+      if (i > 0) {
+        processors.end_burst(pause);
+      } else {
+        poll(nullptr, 0, pause);
+      }
+      if (i >= 0) processors.begin_burst();
+    }
     const double alone = bench::spawn_and_wait(command);
     const auto start = std::chrono::steady_clock::now();
     const std::string answer = bench::round_trip(client.socket.get(), request);
@@ -100,7 +110,10 @@ int main(int argc, char** argv) {
                          (wants_warm && answer.find("\"warm\":true") == std::string::npos);
     (is_miss ? misses : hits).micros.push_back(took);
   }
+  processors.end_burst(pause);
   if (!live.empty()) client.call("DELETE", "/v1/sandboxes/" + live, "");
-  bench::print({bare, hits, misses});
+  std::vector<bench::Series> all = processors.series();
+  all.insert(all.end(), {bare, hits, misses});
+  bench::print(all);
   return 0;
 }

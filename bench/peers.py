@@ -75,6 +75,18 @@ def call(argv, **kwargs):
         raise PeerFailure(f"{shlex.join(argv)} gave {done.returncode}: {done.stdout[-2000:].strip()}")
 
 
+def version_of(program):
+    """As the program tells it, behind its name; nothing of one that does not."""
+    path = find(program)
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        done = subprocess.run([path, "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True, errors="replace", timeout=START_SECONDS, env=ENVIRONMENT)
+        found = re.search(r"(release-\d+|\d+)(\.\d+)+[\w.+~-]*", done.stdout)
+        if done.returncode == 0 and found:
+            return f"{Path(program).name} {found[0]}"
+    return ""
+
+
 def tail_of(path):
     with contextlib.suppress(OSError):
         return Path(path).read_text(errors="replace")[-2000:].strip()
@@ -276,6 +288,7 @@ class Peer:
     lacks = ""  # what ours does and this does not
     how = ""  # what was chosen of several ways to run it
     programs = []
+    versions_of = []  # programs whose versions say what was measured; empty = the first of `programs`
     needs_root = True
 
     def __init__(self):
@@ -313,6 +326,13 @@ class Peer:
         left += [] if remove_tree(place) else [place]
         if left:
             raise PeerFailure(f"{self.name} has left behind: {', '.join(map(str, left))}")
+
+    def told(self):
+        """Its name, with the versions that were measured and what was chosen of several ways. For one that is prepared."""
+        asked = self.versions_of or self.programs[:1]
+        details = [*(version_of(program) for program in asked), self.how]
+        shown = ", ".join(filter(None, details))
+        return f"{self.name} ({shown})" if shown else self.name
 
     def run_once(self):
         measure(self, ["/bin/true"], 1, RUN_SECONDS)
@@ -425,6 +445,10 @@ class RunscDo(Peer):
     lacks = "hides no files, no limits"
     platform = "ptrace"
 
+    @property
+    def versions_of(self):
+        return [self.program()]
+
     def is_available(self):
         if os.geteuid() != 0:
             return False, "needs root"
@@ -459,6 +483,7 @@ class PodmanRun(Peer):
         self.make_room(ONLY_V1)
         call([*self.podman(), "import", str(make_image(self.place)), IMAGE])
         self.first_that_runs("runtime", [runtime for runtime in ("crun", "runc") if find(runtime)])
+        self.versions_of = ["podman", self.runtime]
 
     def podman(self):
         return [*self.enter, find("podman"), "--root", str(self.place / "storage"), "--cgroup-manager", "cgroupfs",
@@ -475,6 +500,7 @@ class DockerRun(Peer):
     name = "docker run"
     lacks = "no user namespace"
     programs = ["dockerd", "containerd", "runc", "docker"]
+    versions_of = ["dockerd", "runc"]
     engine = None
 
     def close(self):

@@ -14,9 +14,20 @@ const Module = require('module');
 const path = require('path');
 const vm = require('vm');
 
+// A node with which the whole list of commands has been run both ways (tests/e2e/warm_cases.py). Those of 20 before 20.12 have
+// no vm.constants, and were not tried.
+function isKnown() {
+  const [major] = process.versions.node.split('.');
+  return major === '18' || (major === '20' && vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER !== undefined);
+}
+
 function receive() {
-  // As the main program, or in a node that nobody has tried it with, it would not be right.
-  if (require.main === module || !process.version.startsWith('v20.')) process.reallyExit(0);
+  // A command that was given it already must not seem to have run.
+  if (!isKnown()) {
+    fs.writeSync(2, `atoll: node ${process.versions.node} cannot wait for a command\n`);
+    process.reallyExit(125);
+  }
+  if (require.main === module) process.reallyExit(0);
   // What the first console.log would load, but nothing that opens or changes an output: that is up to the command.
   require('net');
   require('tty');
@@ -48,6 +59,7 @@ function runCode(code, ...rest) {
   process.execArgv = ['-e', code];
   if (code !== '')
     Object.defineProperty(process, '_eval', {value: code, enumerable: true, configurable: true, writable: false});
+  const hasCrypto = Object.hasOwn(globalThis, 'crypto');  // from 20 on; before, it is one of the libraries below
   const libraries = new Module('<eval>');
   for (const name of Module.builtinModules) {
     if (name.startsWith('_') || name.includes('/') || Object.hasOwn(globalThis, name)) continue;
@@ -71,11 +83,11 @@ function runCode(code, ...rest) {
       globalThis.exports = exports;
       globalThis.__dirname = __dirname;
       globalThis.require = require;`, '[eval]-wrapper');
-  const text = /\bcrypto\b/.test(code) ? `(crypto=>{{${code}}})(require('node:crypto'))` : code;
+  const text = hasCrypto && /\bcrypto\b/.test(code) ? `(crypto=>{{${code}}})(require('node:crypto'))` : code;
   try {
     const script = new vm.Script(text, {
       filename: '[eval]',
-      importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+      importModuleDynamically: vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     });
     return script.runInThisContext.bind(script, undefined);
   } catch (error) {

@@ -83,7 +83,9 @@ class EndOfFile:
 
 def receive():
     if not (3, 9) <= sys.version_info < (3, 14):
-        os._exit(0)  # what is done here for others than these is not known to be right
+        # What is done here for others than these is not known to be right; a command that was given it must not seem to have run.
+        os.write(2, b"atoll: this python3 cannot wait for a command\n")
+        os._exit(125)
     # The first time takes a millisecond longer, so it is now.
     replace_environment(dict(os.environb))
     compile_text("", "<string>")

@@ -574,6 +574,14 @@ Task<> Engine::probe_drivers() { return impl_->to_end(impl_->prober.step(impl_))
 
 EventLog& Engine::events() { return impl_->parts.events; }
 
+std::vector<MadeAheadView> Engine::made_ahead() const {
+  std::vector<MadeAheadView> views;
+  for (const auto& slot : impl_->parts.drivers.slots()) {
+    if (const auto counts = slot.driver->made_ahead()) views.push_back({slot.name(), *counts});
+  }
+  return views;
+}
+
 QueueLengths Engine::queue_lengths() const {
   QueueLengths lengths;
   lengths.calls = impl_->calls.count();

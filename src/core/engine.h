@@ -291,6 +291,12 @@ struct QueueLengths {
   size_t failed = 0;
 };
 
+// What a driver has made ahead, for GET /metrics.
+struct MadeAheadView {
+  std::string driver;
+  MadeAhead counts;
+};
+
 struct RunResult {
   ExecResult exec;
   std::string driver;
@@ -549,6 +555,8 @@ class Engine final : private DriverListener {
   // What becomes of sandboxes, of all tenants.
   EventLog& events();
   QueueLengths queue_lengths() const;
+  // Of the drivers that do so.
+  std::vector<MadeAheadView> made_ahead() const;
   // Of the store, for as long as that exists; what drivers mark their objects with. After
   // recover().
   const std::string& instance_id() const;

@@ -69,6 +69,12 @@ class DriverListener {
   virtual void on_ended(const Driver& by, std::string id, EndedBy why) = 0;
 };
 
+// Of a driver that makes sandboxes before anybody asks for them.
+struct MadeAhead {
+  uint64_t hits = 0, misses = 0;  // requests of kinds that are made ahead
+  uint64_t parked = 0;            // that are nobody's yet
+};
+
 class Driver {
  public:
   virtual ~Driver() = default;
@@ -105,6 +111,9 @@ class Driver {
   // The id of a sandbox that was made ahead and fits, kept for a create() of this id that soon
   // follows; "" = there is none, and any id will do.
   virtual std::string reserve(const SandboxSpec& spec);
+
+  // Nullopt where none is ever made ahead.
+  virtual std::optional<MadeAhead> made_ahead() const { return std::nullopt; }
 
   // On failure or cancellation nothing is left behind. Where that cannot be known (a remote answer
   // was lost) the doubtful object shows up in list(), and the sweeper destroys it.

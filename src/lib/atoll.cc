@@ -138,8 +138,17 @@ Outcome to_outcome(ExecResult result) {
           .peak_memory_bytes = status.usage.peak_memory_bytes};
 }
 
+// One that has died before it could be handed over leaves both stages: another was made instead.
+bool was_made_ahead(const std::vector<atl::Stage>& stages) {
+  const auto has = [&](std::string_view name) {
+    return std::ranges::count(stages, name, &atl::Stage::name) > 0;
+  };
+  return has("hand_over") && !has("create");
+}
+
 Outcome to_outcome(RunResult result) {
   Outcome outcome = to_outcome(std::move(result.exec));
+  outcome.made_ahead = was_made_ahead(result.stages);
   outcome.driver = std::move(result.driver);
   outcome.isolation = atl::json::name_of(result.isolation);
   return outcome;
@@ -250,6 +259,7 @@ Sandbox::Sandbox(const Settings& settings, Host& host) : host_(host.impl_) {
   id_ = std::move(view.id);
   driver_ = std::move(view.driver);
   isolation_ = atl::json::name_of(view.isolation);
+  made_ahead_ = was_made_ahead(view.stages);
 }
 
 Sandbox::~Sandbox() { end(); }
@@ -258,7 +268,8 @@ Sandbox::Sandbox(Sandbox&& other) noexcept
     : host_(std::move(other.host_)),
       id_(std::exchange(other.id_, {})),
       driver_(std::exchange(other.driver_, {})),
-      isolation_(std::exchange(other.isolation_, {})) {}
+      isolation_(std::exchange(other.isolation_, {})),
+      made_ahead_(std::exchange(other.made_ahead_, false)) {}
 
 Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
   if (this == &other) return *this;
@@ -267,6 +278,7 @@ Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
   id_ = std::exchange(other.id_, {});
   driver_ = std::exchange(other.driver_, {});
   isolation_ = std::exchange(other.isolation_, {});
+  made_ahead_ = std::exchange(other.made_ahead_, false);
   return *this;
 }
 
@@ -290,6 +302,7 @@ Outcome Sandbox::run(const Command& command) {
   }));
   outcome.driver = driver_;
   outcome.isolation = isolation_;
+  outcome.made_ahead = made_ahead_;
   return outcome;
 }
 

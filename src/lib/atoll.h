@@ -75,6 +75,7 @@ struct Outcome {
   std::string driver, isolation;  // what it ran on
   std::chrono::microseconds duration{0}, cpu{0};
   std::size_t peak_memory_bytes = 0;
+  bool made_ahead = false;  // its sandbox was there before anybody asked for it
 
   bool ok() const { return reason == "exited" && exit_code == 0; }
 };
@@ -146,6 +147,8 @@ class Sandbox final {
   const std::string& id() const { return id_; }
   const std::string& driver() const { return driver_; }
   const std::string& isolation() const { return isolation_; }
+  // It was there before anybody asked for it.
+  bool made_ahead() const { return made_ahead_; }
   Outcome run(const Command& command);
   template <std::size_t N>
   Outcome run(Words<N> argv) {
@@ -164,6 +167,7 @@ class Sandbox final {
   std::shared_ptr<Host::Impl> host_;
   std::string id_;  // "" = moved from
   std::string driver_, isolation_;
+  bool made_ahead_ = false;
 };
 
 }  // namespace libatoll

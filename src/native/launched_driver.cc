@@ -193,6 +193,12 @@ class LaunchedDriver final : public Driver {
     return parked_->reserve(request);
   }
 
+  std::optional<MadeAhead> made_ahead() const override {
+    if (!is_box() || options_.most_parked == 0) return std::nullopt;
+    const auto counts = parked_->counts();
+    return MadeAhead{counts.hits, counts.misses, counts.parked};
+  }
+
   Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec) override {
     if (auto parked = parked_->take(spec.id)) {
       // We have made them all ourselves.

@@ -21,6 +21,12 @@ namespace atl::telemetry {
 class Counter final {
  public:
   void add(uint64_t count = 1) { count_.fetch_add(count, std::memory_order_relaxed); }
+  // What somebody else counts, told now and then; never falls.
+  void raise_to(uint64_t count) {
+    uint64_t seen = value();
+    while (seen < count && !count_.compare_exchange_weak(seen, count, std::memory_order_relaxed)) {
+    }
+  }
   uint64_t value() const { return count_.load(std::memory_order_relaxed); }
 
  private:

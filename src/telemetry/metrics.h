@@ -126,6 +126,17 @@ class Metrics final {
                                    "Leftovers that no record owned and the sweeper destroyed.",
                                    {"driver"}};
 
+  // Of what drivers make ahead by themselves, as they count it. `outcome` is "hit" or "miss"; an
+  // interpreter that was not waiting is a miss of its own.
+  Family<Counter, 2> parked_requests{all_,
+                                     "atoll_parked_requests_total",
+                                     "Requests for a sandbox of a kind that a driver makes ahead.",
+                                     {"driver", "outcome"}};
+  Family<Gauge, 1> parked_sandboxes{
+      all_,
+      "atoll_parked_sandboxes",
+      "Sandboxes that drivers have made ahead, which are nobody's yet.",
+      {"driver"}};
   // `outcome` is "hit" or "miss".
   Family<Counter, 2> pool_requests{all_,
                                    "atoll_pool_requests_total",

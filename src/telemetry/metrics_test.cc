@@ -49,6 +49,17 @@ TEST(Metrics, RendersGaugesThatRiseAndFall) {
   EXPECT_THAT(metrics.render(), HasSubstr("atoll_http_open_connections -2\n"));
 }
 
+TEST(Metrics, TakesOverWhatSomebodyElseCountsAndNeverFalls) {
+  Metrics metrics;
+  auto& hits = metrics.parked_requests.at("native", "hit");
+  hits.raise_to(5);
+  hits.raise_to(3);
+
+  EXPECT_EQ(hits.value(), 5U);
+  hits.raise_to(6);
+  EXPECT_EQ(hits.value(), 6U);
+}
+
 TEST(Metrics, CountsADurationInEveryBucketThatHoldsIt) {
   Metrics metrics;
   auto& histogram = metrics.exec_duration.at("local");

@@ -136,6 +136,22 @@ TEST_F(LibatollTest, AnInterpreterMayBeRunningAlready) {
   EXPECT_FALSE(Host::shared().run(cold).warm);
 }
 
+TEST_F(LibatollTest, ItTellsWhetherASandboxWasMadeAhead) {
+  Host without({.parked = 0});
+  EXPECT_FALSE(without.run({"true"}).made_ahead);
+  EXPECT_FALSE(Sandbox({}, without).made_ahead());
+
+  bool was_run = false, was_made = false;
+  // How soon one waits is the machine's affair.
+  for (int i = 0; i < 500 && !(was_run && was_made); ++i) {
+    was_run |= Host::shared().run({"true"}).made_ahead;
+    Sandbox box;
+    was_made |= box.made_ahead();
+    EXPECT_EQ(box.run({"true"}).made_ahead, box.made_ahead());
+  }
+  EXPECT_TRUE(was_run && was_made);
+}
+
 TEST_F(LibatollTest, ManyRunsComeBackInOrder) {
   std::vector<Command> commands;
   for (int i = 0; i < 40; ++i) commands.push_back({.argv = {"echo", std::to_string(i)}});

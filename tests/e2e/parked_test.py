@@ -99,12 +99,31 @@ class Parked(unittest.TestCase):
         self.assertTrue(was_there)
         self.assertIn(f"{64 << 10} kB", self.daemon.exec(box, "grep", "MemTotal", "/proc/meminfo")["stdout"])
 
+    def figures(self):
+        """What the daemon tells of them: hits, misses, and how many are nobody's."""
+        page = self.daemon.call("GET", "/metrics").body.decode()
+        lines = dict(line.rsplit(" ", 1) for line in page.splitlines() if line.startswith("atoll_parked_"))
+        names = [*(f'atoll_parked_requests_total{{driver="native",outcome="{outcome}"}}' for outcome in ("hit", "miss")),
+                 'atoll_parked_sandboxes{driver="native"}']
+        return [int(lines[name]) for name in names]
+
+    def test_the_metrics_tell_how_many_found_one(self):
+        wait_until(lambda: self.figures() == [0, 0, 4], "as many as there are at first are told of")
+        self.assertTrue(self.create()[1])
+        self.assertEqual(self.figures()[:2], [1, 0])
+        self.assertFalse(self.create(resources={"memory_mb": 64})[1])
+        self.assertEqual(self.figures()[:2], [1, 1])
+
+    def test_where_none_is_made_ahead_nothing_is_told(self):
+        self.assertNotIn(b"atoll_parked_", self.start("--parked", "0").call("GET", "/metrics").body)
+
     def test_a_dead_one_is_only_slower(self):
         self.wait_for_parked()
         for box in self.parked():
             os.kill(agent_of(box), signal.SIGKILL)
         for _ in range(3):
-            box, _ = self.create()
+            # Not create(): one whose death is found out in the hand-over has the stages of both ways.
+            box = self.daemon.create(driver="native")
             self.assertEqual(self.daemon.exec(box, "echo", "fine")["stdout"], "fine\n")
 
     def test_a_run_that_gets_a_dead_one_is_only_slower(self):

@@ -4,10 +4,15 @@ native/launcher/clean_networks.h. One that somebody used in any way must not.
 Namespaces are told apart by the cookie that the kernel gives each of them, once.
 """
 
+import array
 import json
+import os
+import shutil
+import socket
+import tempfile
 import unittest
 
-from live import Daemon
+from live import Daemon, wait_until
 
 LOOKS = 40
 # Everything of a network namespace that a process without rights in it can read and that is not of the whole host.
@@ -54,6 +59,19 @@ with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as holder:
     holder.setsockopt(socket.IPPROTO_IPV6, 32, wanted)
 """,
 }
+# A file that is open there is the namespace's whoever reads it, pins it, and is no socket that would be counted.
+PASS_ON = r"""
+import array, socket
+with socket.socket(socket.AF_UNIX) as way, open("/proc/self/net/unix") as names:
+    way.connect({meeting!r})
+    way.sendmsg([b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [names.fileno()]))])
+"""
+HOLD_A_NAME = r"""
+import socket, threading
+name = socket.socket(socket.AF_UNIX)
+name.bind("\0the-name-of-a-tenant")
+threading.Event().wait(600)
+"""
 
 
 class FormerUser(unittest.TestCase):
@@ -61,9 +79,9 @@ class FormerUser(unittest.TestCase):
         self.daemon = Daemon().start()
         self.addCleanup(self.daemon.end)
 
-    def run_script(self, *parts):
+    def run_script(self, *parts, **sandbox):
         answer = self.daemon.call("POST", "/v1/runs", {
-            "sandbox": {"driver": "native"}, "exec": {"argv": ["/usr/bin/python3", "-c", "".join(parts)]}})
+            "sandbox": {"driver": "native", **sandbox}, "exec": {"argv": ["/usr/bin/python3", "-c", "".join(parts)]}})
         self.assertEqual(answer.status, 200, answer)
         self.assertEqual(answer.json["exit_code"], 0, answer.json)
         return json.loads(answer.json["stdout"])
@@ -93,6 +111,49 @@ class FormerUser(unittest.TestCase):
                 told = json.loads(self.daemon.exec(box, "/usr/bin/python3", "-c", LOOK + TELL)["stdout"])
                 self.assertEqual(told["cookie"], used)
                 self.assertNotEqual(told["seen"], fresh)
+
+    def meet(self):
+        """A directory to show, and who waits in it for what is open elsewhere."""
+        shown = tempfile.mkdtemp(prefix="atoll-live-")
+        self.addCleanup(shutil.rmtree, shown)
+        os.chmod(shown, 0o777)
+        meeting = os.path.join(shown, "meeting")
+        waiting = socket.socket(socket.AF_UNIX)
+        self.addCleanup(waiting.close)
+        waiting.bind(meeting)
+        os.chmod(meeting, 0o777)
+        waiting.listen(8)
+        waiting.settimeout(20)
+
+        def received():
+            way, _ = waiting.accept()
+            with way:
+                _, extra, _, _ = way.recvmsg(1, socket.CMSG_SPACE(4))
+            descriptors = array.array("i", extra[0][2])
+            self.addCleanup(os.close, descriptors[0])
+            return descriptors[0]
+        return PASS_ON.format(meeting=meeting), received, [{"path": shown, "access": "ro"}]
+
+    def test_nobody_has_the_network_of_one_that_could_pass_it_on(self):
+        pass_on, received, shown = self.meet()
+        for _ in range(3):
+            used = self.run_script(pass_on, TELL, host_dirs=shown)["cookie"]
+            received()
+            for _ in range(LOOKS):
+                self.assertNotEqual(self.run_script(TELL)["cookie"], used)
+
+    def test_what_is_passed_on_tells_of_the_network_it_comes_from(self):
+        """The control: whoever holds it sees what a later tenant would do."""
+        pass_on, received, shown = self.meet()
+        box = self.daemon.create(driver="native", host_dirs=shown)
+        self.assertEqual(self.daemon.exec(box, "/usr/bin/python3", "-c", pass_on)["exit_code"], 0)
+        held = received()
+        self.daemon.start_process(box, "/usr/bin/python3", "-c", HOLD_A_NAME)
+
+        def names():
+            os.lseek(held, 0, os.SEEK_SET)
+            return os.read(held, 65536)
+        wait_until(lambda: b"@the-name-of-a-tenant" in names(), "the name is seen from outside")
 
 
 if __name__ == "__main__":

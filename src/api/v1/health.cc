@@ -55,6 +55,11 @@ Task<> metrics(Call& call) {
   set_health("unresponsive", lengths.unresponsive);
   set_health("recovering", lengths.recovering);
   set_health("failed", lengths.failed);
+  for (const auto& [driver, counts] : call.engine().made_ahead()) {
+    call.metrics().parked_requests.at(driver, "hit").raise_to(counts.hits);
+    call.metrics().parked_requests.at(driver, "miss").raise_to(counts.misses);
+    call.metrics().parked_sandboxes.at(driver).set(static_cast<int64_t>(counts.parked));
+  }
   if (call.options().spans_to_export) set_length("export", call.options().spans_to_export());
   net::Response response;
   response.headers = call.headers(telemetry::kMetricsContentType);

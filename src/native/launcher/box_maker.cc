@@ -396,6 +396,9 @@ Result<bool> BoxMaker::end(BoxInMaking& making, Result<StartedAgent> started) {
     TRY_OK(box.cgroups.finish(making.agent_outside, making.plan->cgroup));
     return processors_.pin(making.order.id);
   };
+  // What is open below /proc/self/net pins the namespace and is counted nowhere. Who shows it to a
+  // process outside, by a socket in a directory that both see, would go on reading in it.
+  if (!making.order.directories.empty()) box.network.close();
   auto settled = settle();
   if (settled) return false;
   // So may it before our child has joined.
