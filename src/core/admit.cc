@@ -31,12 +31,19 @@ Task<Creator::Entry> Creator::try_admit(const Caller& caller, const CreateReques
     CO_TRY(const auto route,
            at_stage("route", find_route(parts_.drivers, wish_of(caller, request))));
     const bool is_run = lifecycle == Lifecycle::ephemeral;
+    std::vector<JudgedDriver> judged;
+    judged.reserve(route.size());
+    for (const DriverSlot* slot : route) {
+      const Capabilities& can = *slot->capabilities;
+      judged.push_back({slot->name(), isolation_of(can, to_wish(request)), can.placement});
+    }
     auto decided =
         co_await judge->decide(to_question(caller, is_run ? "run" : "create", request, route));
     count_refusal(parts_.metrics, decided);
     if (!decided) co_return std::move(decided).error();
     timer.mark("policy");
     entry.has_waited = true;
+    entry.judged = std::move(judged);
   }
   const auto amounts = parts_.admission.amounts_of(request.resources);
   CO_TRY(auto place, parts_.admission.try_enter(caller.tenant, amounts));
@@ -44,17 +51,18 @@ Task<Creator::Entry> Creator::try_admit(const Caller& caller, const CreateReques
     entry.place = *std::move(place);
     co_return entry;
   }
-  CO_TRY(entry, co_await wait_for_turn(caller, request, lifecycle));
+  CO_TRY(entry, co_await wait_for_turn(caller, request, lifecycle, std::move(entry)));
   timer.mark("queue");
   co_return entry;
 }
 
 Task<Creator::Entry> Creator::wait_for_turn(const Caller& caller, const CreateRequest& request,
-                                            Lifecycle lifecycle) {
+                                            Lifecycle lifecycle, Entry entry) {
   // Nobody waits for what no driver would make.
-  CO_TRY_OK(at_stage("route", find_route(parts_.drivers, wish_of(caller, request))));
+  RouteWish wish = wish_of(caller, request);
+  wish.judged = entry.judged;
+  CO_TRY_OK(at_stage("route", find_route(parts_.drivers, wish)));
 
-  Entry entry;
   entry.has_waited = true;
   // One that somebody can look for is called the same before and after; others may be one that is
   // ready already, which has its own.

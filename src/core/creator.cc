@@ -272,7 +272,9 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
     return Error(Code::unavailable, "Atoll is shutting down").with_hint("try again in a moment");
   }
   const bool is_parking = lifecycle == Lifecycle::pooled;
-  auto found = at_stage("route", take_route(parts_.drivers, wish_of(caller, request)));
+  RouteWish wish = wish_of(caller, request);
+  wish.judged = std::move(entry.judged);
+  auto found = at_stage("route", take_route(parts_.drivers, wish));
   if (!found) {
     return refuse(caller, request, lifecycle, std::move(timer), std::move(entry.id),
                   std::move(found).error());
@@ -330,6 +332,7 @@ Result<Creator::Plan> Creator::plan(const Caller& caller, CreateRequest request,
   planned.startup = std::move(request.startup);
   planned.layering = std::move(layering);
   planned.root = std::move(root);
+  planned.wish = std::move(wish);
   planned.pool = std::move(taken.pool);
   planned.parked = std::move(taken.handle);
   return planned;
@@ -405,9 +408,11 @@ Task<> Creator::take_over(Plan& plan) {
   if (destroyed) co_return Result<>();
   // It is still there, so its driver can have no other of this id, and does not answer anyway. What
   // is left there is nobody's, and the sweeper destroys it.
-  // Others may have stopped answering meanwhile.
+  // Others may have stopped answering meanwhile, or offer less.
   plan.route.erase(plan.route.begin());
-  std::erase_if(plan.route, [](const DriverSlot* slot) { return !slot->capabilities; });
+  std::erase_if(plan.route, [&](const DriverSlot* slot) {
+    return why_never(*slot, plan.wish, how_chosen(plan.wish, slot->name())).has_value();
+  });
   if (plan.route.empty()) co_return std::move(destroyed).error().with(record->driver);
   place(*record, *plan.route.front());
   plan.spec.expires_at = record->drivers_moment();
@@ -544,6 +549,13 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
     if (record->give_up->is_given_up())
       co_return Error(Code::cancelled, "nobody wants it any more");
     DriverSlot& slot = *plan.route[plan.at];
+    // It may have stopped answering, or offer less, since it was chosen or asked before.
+    if (auto why = why_never(slot, plan.wish, how_chosen(plan.wish, slot.name()))) {
+      CO_TRY_OK(co_await pass_over(plan, *std::move(why)));
+      continue;
+    }
+    place(*record, slot);
+    plan.spec.expires_at = record->drivers_moment();
     // It is asked twice if need be.
     const bool is_last = plan.at > 0 && plan.at + 1 == plan.route.size();
     if (!plan.layering.driver.empty() && plan.layering.driver != slot.name()) {
@@ -567,7 +579,20 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
     };
     spec.give_up = record->give_up;
     auto made = co_await parts_.failover.create(slot, std::move(spec));
-    if (made) co_return std::shared_ptr<Sandbox>(*std::move(made));
+    if (made) {
+      std::shared_ptr<Sandbox> handle = *std::move(made);
+      auto why = why_not_given(plan, slot);
+      if (!why) co_return handle;
+      // Less than was asked for is handed to nobody.
+      auto undone = co_await handle->destroy();
+      if (!undone) {
+        telemetry::log_warn("a sandbox is left over, the sweeper will destroy it",
+                            {{"sandbox", record->id}, {"why", undone.error().message()}});
+        co_return Error(Code::unavailable, *std::move(why));
+      }
+      CO_TRY_OK(co_await pass_over(plan, *std::move(why)));
+      continue;
+    }
     if (plan.layering.from && made.error().code() == Code::not_found) {
       // Somebody has removed it there.
       const auto judged = co_await parts_.snapshots.judge(slot);
@@ -594,61 +619,6 @@ void Creator::tell_progress(const SandboxRecord& record, const Progress& progres
   if (progress.is_over || now < next) return;
   next = now + kProgressPace;
   parts_.events.add_progress(record, progress);
-}
-
-size_t Creator::find_next(const Plan& plan) const {
-  // Whoever has stopped answering or working since the route was made is passed over.
-  size_t next = plan.at;
-  do ++next;
-  while (next < plan.route.size() &&
-         (!plan.route[next]->capabilities || why_not_now(*plan.route[next], plan.record->amounts)));
-  return next;
-}
-
-Task<> Creator::move_to(Plan& plan, size_t next) {
-  plan.at = next;
-  plan.was_parked = false;
-  // The store must know where to look for it before it can be there.
-  place(*plan.record, *plan.route[next]);
-  plan.spec.expires_at = plan.record->drivers_moment();
-  co_return co_await parts_.journal.note(plan.record);
-}
-
-Task<size_t> Creator::next_try(Plan& plan, Error why) {
-  DriverSlot& slot = *plan.route[plan.at];
-  const size_t next = find_next(plan);
-  if (next == plan.route.size()) {
-    // Of two failures of the same driver the first one is told: remains of it may be in the way of
-    // the other.
-    if (plan.first_failure) co_return *std::move(plan.first_failure);
-    if (plan.at > 0) co_return why;
-    plan.first_failure = why;
-    CO_TRY_OK(
-        co_await parts_.failover.may_try_again(slot, plan.record->id, plan.record->give_up, why));
-    telemetry::log_warn(
-        "driver could not create, it tries again",
-        {{"sandbox", plan.record->id}, {"driver", slot.driver->name()}, {"why", why.message()}});
-    co_return plan.at;
-  }
-  CO_TRY_OK(parts_.failover.go_on(slot, why));
-  telemetry::log_warn(
-      "driver could not create, the next one tries",
-      {{"sandbox", plan.record->id}, {"driver", slot.driver->name()}, {"why", why.message()}});
-  co_return next;
-}
-
-// It costs no token: a driver that is not in trouble makes no more work for the next one than a
-// route without it would.
-Task<> Creator::go_elsewhere(Plan& plan, Error why) {
-  if (why.code() != Code::unsupported || why.stage() != "requires") co_return why;
-  const DriverSlot& slot = *plan.route[plan.at];
-  const size_t next = find_next(plan);
-  if (next == plan.route.size()) co_return std::move(why).with(slot.name());
-  plan.timer.tell("requires", slot.name() + ": " + why.message());
-  telemetry::log_info(
-      "driver lacks what the profile requires, the next one tries",
-      {{"sandbox", plan.record->id}, {"driver", slot.name()}, {"why", why.message()}});
-  co_return co_await move_to(plan, next);
 }
 
 Task<> Creator::commit(Plan& plan, Intent intent) {

@@ -3,12 +3,12 @@
 
 #include "core/layers.h"
 #include "core/parts.h"
+#include "core/router.h"
 #include "telemetry/stages.h"
 
 namespace atl {
 
 struct RoutePlan;
-struct RouteWish;
 
 class Creator final {
  public:
@@ -54,8 +54,9 @@ class Creator final {
     PoolPtr pool = nullptr;                     // that it could be from
     std::shared_ptr<Sandbox> parked = nullptr;  // and that it is, then
     Layering layering = {};
-    StartPrint root = {};                     // see core/known_programs.h
-    size_t at = 0;                            // of the route: who makes it
+    StartPrint root = {};  // see core/known_programs.h
+    RouteWish wish = {};   // which each of the route has to meet when it is asked
+    size_t at = 0;         // of the route: who makes it
     std::optional<Error> first_failure = {};  // of the only driver that there is
     std::string under_way = {};               // what its driver is doing, in the words of a stage
   };
@@ -71,13 +72,14 @@ class Creator final {
     Place place;
     std::string id;           // "" = none yet
     bool has_waited = false;  // what was known before need not be so any more
+    std::optional<std::vector<JudgedDriver>> judged = {};  // that the judge was asked about
   };
   Task<Entry> admit(const Caller& caller, const CreateRequest& request,  // awaited at once
                     Lifecycle lifecycle, telemetry::StageTimer& timer);
   Task<Entry> try_admit(const Caller& caller, const CreateRequest& request,  // awaited at once
                         Lifecycle lifecycle, telemetry::StageTimer& timer);
-  Task<Entry> wait_for_turn(const Caller& caller, const CreateRequest& request,
-                            Lifecycle lifecycle);
+  Task<Entry> wait_for_turn(const Caller& caller, const CreateRequest& request, Lifecycle lifecycle,
+                            Entry entry);
   Task<SandboxView> join_with_key(RecordPtr record, store::IdempotencyRow key);
   // What the request wishes, and what its caller and its tenant may not go below.
   RouteWish wish_of(const Caller& caller, const CreateRequest& request) const;
@@ -120,6 +122,11 @@ class Creator final {
   // The next of the route that can be asked now; the route's size when there is none.
   size_t find_next(const Plan& plan) const;
   Task<> move_to(Plan& plan, size_t next);  // awaited at once
+  // Nobody has asked it, or what it made is gone again: it does not meet the wish any more, for
+  // this reason. The next driver of the route makes it, or the reason comes back as an error.
+  Task<> pass_over(Plan& plan, std::string why);  // awaited at once
+  // Whether what `slot` has made, just now, may be handed out; the record says what it is.
+  std::optional<std::string> why_not_given(Plan& plan, const DriverSlot& slot);
   Task<> write_files(Plan& plan);
   Task<> start_up(Plan& plan);
   Task<> commit(Plan& plan, Intent intent);

@@ -117,10 +117,8 @@ Task<> Destroyer::destroy_on_driver(RecordPtr record) {
   if (!record->handle) {
     CO_TRY(DriverSlot * slot, parts_.drivers.get_ready(record->driver));
     auto attached = co_await slot->driver->attach(record->id);
-    // Half of it may be left.
-    if (!attached && attached.error().code() == Code::not_found)
-      co_return co_await slot->driver->destroy_orphan(record->id);
-    if (!attached) co_return std::move(attached).error();
+    // Half of it may be left; or whoever is in it lets nobody in, who must not keep it that way.
+    if (!attached) co_return co_await slot->driver->destroy_orphan(record->id);
     record->handle = *std::move(attached);
   }
   const auto handle = record->handle;

@@ -79,13 +79,6 @@ Task<> DriverTable::ask_for_runtimes() {
   co_return Result<>();
 }
 
-Task<> DriverTable::probe_missing() {
-  for (auto& slot : slots_) {
-    if (slot.is_asked && !slot.capabilities) CO_TRY_OK(co_await probe(slot));
-  }
-  co_return Result<>();
-}
-
 Task<> DriverTable::probe(DriverSlot& slot) {
   auto probing = slot.has_runtimes ? slot.driver->probe_with_runtimes() : slot.driver->probe();
   auto probed = co_await std::move(probing);

@@ -50,9 +50,8 @@ class DriverTable final {
   using OnHealth = std::function<void(const DriverSlot& slot, DriverCondition before)>;
   void set_on_health(OnHealth on_health) { on_health_ = std::move(on_health); }
 
-  // Asks every driver, or only those that did not answer last time.
+  // Asks every driver.
   Task<> probe_all();
-  Task<> probe_missing();
   Task<> probe(DriverSlot& slot);
   // What a probe found, by whoever has asked.
   void note_probe(DriverSlot& slot, Result<Capabilities> probed);

@@ -39,6 +39,13 @@ constexpr Micros kPauseAfterTrouble = std::chrono::seconds(10);
 // nobody's luck.
 constexpr int kMostWakings = 3;
 
+// Its driver answers, and is asked for it again soon.
+Error not_handed_over(const SandboxRecord& record) {
+  return Error(Code::unavailable,
+               "driver " + record.driver + " has not handed over sandbox " + record.id)
+      .with_hint("try again in a moment, or destroy it if it stays away");
+}
+
 // What a sandbox changes in the tree of a template is in no directory of the host's; the places
 // where such directories are shown are of the tree, too.
 bool is_in_copy(const std::vector<Changes::Copy>& copies, const std::string& path) {
@@ -100,9 +107,7 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
     CO_TRY_OK(co_await recovery.settle(record));
     if (!record->awaits_driver) co_return Result<>();
     CO_TRY_OK(parts.drivers.get_ready(record->driver));
-    co_return Error(Code::unavailable,
-                    "driver " + record->driver + " has not handed over sandbox " + record->id)
-        .with_hint("try again in a moment");
+    co_return not_handed_over(*record);
   }
 
   Task<> find_and_destroy(Caller caller, std::string id_or_name, Remains remains) {
@@ -204,6 +209,8 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
     CO_TRY_OK(co_await parts.drivers.probe_all());
     CO_TRY(const auto pools, co_await recovery.load());
     keeper.set_owner(weak_from_this());
+    sweeper.set_owner(weak_from_this());
+    sessions.set_owner(weak_from_this());
     keeper.load(pools);
     CO_TRY_OK(co_await sweeper.sweep(Sweeper::Orphans::at_once));
     CO_TRY_OK(co_await sessions.load());
@@ -495,6 +502,8 @@ Task<GuestLease> Engine::use(Caller caller, std::string id_or_name) {
 Result<GuestLease> Engine::guest(const Caller& caller, std::string_view id_or_name) {
   TRY(const auto record, impl_->parts.sandboxes.get(caller, id_or_name));
   if (record->awaits_driver) {
+    const DriverSlot* slot = impl_->parts.drivers.find(record->driver);
+    if (slot != nullptr && slot->capabilities) return not_handed_over(*record);
     return Error(Code::unavailable, "driver " + record->driver + " does not answer, so sandbox " +
                                         record->id + " cannot be reached now");
   }

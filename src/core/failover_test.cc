@@ -467,8 +467,18 @@ TEST_F(ElsewhereTest, ItCostsNoTokenAndBlamesNobody) {
   EXPECT_EQ(world_.engine().drivers()[0].circuit, Circuit::closed);
 }
 
-// Random worlds, requests, faults, lost answers, strategies and times: whatever comes of it, no
-// sandbox is below the floor or outside the placement, and a request has one sandbox at most.
+// `host` offers something else from now on, and the engine is told; then the step fails, or not.
+Task<> change(EngineWorld& world, FakeHost* host, Capabilities then, bool fails) {
+  if (host == nullptr) co_return Result<>();
+  host->capabilities = std::move(then);
+  CO_TRY_OK(co_await world.engine().probe_drivers());
+  if (fails) co_return Error(Code::unavailable, "lost");
+  co_return Result<>();
+}
+
+// Random worlds, requests, faults, lost answers, strategies, times, and drivers that come to offer
+// less or more: whatever comes of it, no sandbox is below the floor or outside the placement, and a
+// request has one sandbox at most.
 TEST(FailoverProperty, NoScheduleLeadsBelowTheFloorOutsideThePlacementOrToTwo) {
   std::mt19937 dice(7);
   const auto below = [&](unsigned count) { return dice() % count; };
@@ -476,6 +486,7 @@ TEST(FailoverProperty, NoScheduleLeadsBelowTheFloorOutsideThePlacementOrToTwo) {
   size_t fallen_over = 0;
   size_t opened = 0;
   size_t none_made = 0;
+  size_t changed = 0;
   for (int round = 0; round < 150; ++round) {
     EngineWorld world;
     const size_t hosts = 2 + below(4);
@@ -493,14 +504,21 @@ TEST(FailoverProperty, NoScheduleLeadsBelowTheFloorOutsideThePlacementOrToTwo) {
     if (below(4) == 0) tenant.min_isolation = static_cast<Isolation>(below(4));
     if (below(4) == 0) tenant.placement = static_cast<Placement>(below(3));
     const Isolation least = tenant.min_isolation.value_or(Isolation::none);
-    const Placement farthest = tenant.placement.value_or(Placement::own);
+    const Placement farthest = tenant.placement.value_or(Placement::third_party);
     world.options.routing.health = {.failures = 2, .answers = 2};
     world.options.routing.circuit.failures = 2;
     world.start();
+    std::map<std::string, Capabilities> when_made;  // by driver and id
+    for (size_t i = 0; i <= hosts; ++i) {
+      FakeHost& host = world.host(i);
+      host.on_create = [&when_made, &host](const SandboxSpec& spec) {
+        when_made[host.name() + " " + spec.id] = host.capabilities;
+      };
+    }
     std::map<std::string, std::string> key_of;  // what was given → the key that it was for
     for (int step = 0; step < 60; ++step) {
       FakeHost& one = world.host(below(static_cast<unsigned>(hosts + 1)));
-      switch (below(8)) {
+      switch (below(9)) {
         case 0:
           one.down();
           break;
@@ -526,6 +544,22 @@ TEST(FailoverProperty, NoScheduleLeadsBelowTheFloorOutsideThePlacementOrToTwo) {
         case 5:
           world.sweep();
           break;
+        case 6: {
+          // While it makes one, another driver, or this one, comes to offer something else.
+          FakeHost& other = world.host(below(static_cast<unsigned>(hosts)));
+          Capabilities then = other.capabilities;
+          then.isolation = static_cast<Isolation>(below(5));
+          then.placement = static_cast<Placement>(below(3));
+          const std::string when = below(2) == 0 ? "create before" : "create after";
+          const bool fails = below(2) == 0;
+          one.on_step = [&world, &other, &changed, then, when, fails,
+                         left = std::make_shared<int>(1)](std::string step) {
+            const bool is_time = step == when && !other.is_down() && (*left)-- > 0;
+            changed += is_time;
+            return change(world, is_time ? &other : nullptr, then, fails);
+          };
+          break;
+        }
         default:
           break;
       }
@@ -554,6 +588,9 @@ TEST(FailoverProperty, NoScheduleLeadsBelowTheFloorOutsideThePlacementOrToTwo) {
       ASSERT_LE(made->placement, placement);
       ASSERT_GE(made->isolation, least);
       ASSERT_LE(made->placement, farthest);
+      const Capabilities& there = when_made.at(made->driver + " " + made->id);
+      ASSERT_LE(made->isolation, there.isolation) << "it is said to be more than it is";
+      ASSERT_GE(made->placement, there.placement);
       ASSERT_TRUE(made->isolation != Isolation::none || names_none);
       ASSERT_TRUE(!has_zone || world.options.routing.labels.contains(made->driver));
       none_made += made->isolation == Isolation::none;
@@ -589,6 +626,7 @@ TEST(FailoverProperty, NoScheduleLeadsBelowTheFloorOutsideThePlacementOrToTwo) {
   EXPECT_GT(opened, 500U);
   EXPECT_GT(fallen_over, 100U);
   EXPECT_GT(none_made, 30U);
+  EXPECT_GT(changed, 200U);
 }
 
 }  // namespace

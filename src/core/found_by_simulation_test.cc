@@ -11,18 +11,20 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 // Over another store: what nobody waits for is not written any more once `is_killed` says that the
-// daemon does not live so long.
+// daemon does not live so long. While there is `slow`, whoever waits for a write waits for that,
+// too.
 class HastyStore final : public store::Store {
  public:
-  HastyStore(std::unique_ptr<store::Store> inner, bool& is_killed)
-      : inner_(std::move(inner)), is_killed_(is_killed) {}
+  HastyStore(std::unique_ptr<store::Store> inner, bool& is_killed, std::shared_ptr<Event>& slow)
+      : inner_(std::move(inner)), is_killed_(is_killed), slow_(slow) {}
 
   Task<store::Contents> load() override { return inner_->load(); }
   Task<std::optional<store::SandboxRow>> find_sandbox(std::string id) override {
     return inner_->find_sandbox(std::move(id));
   }
   Task<> commit(store::Transaction transaction) override {
-    return inner_->commit(std::move(transaction));
+    if (const auto slow = slow_) CO_TRY_OK(co_await slow->wait());
+    co_return co_await inner_->commit(std::move(transaction));
   }
   void enqueue(store::Transaction transaction, store::OnCommitted on_done) override {
     if (!is_killed_) inner_->enqueue(std::move(transaction), std::move(on_done));
@@ -31,6 +33,7 @@ class HastyStore final : public store::Store {
  private:
   std::unique_ptr<store::Store> inner_;
   bool& is_killed_;
+  std::shared_ptr<Event>& slow_;
 };
 
 // Over a file, so that a new daemon finds what the one before has written, and over a disk that is
@@ -44,7 +47,7 @@ class FoundBySimulationTest : public ::testing::Test {
     world_.wrap_store = [this](std::unique_ptr<store::Store> inner) {
       auto full =
           std::make_unique<FullStore>(std::move(inner), world_.loop().get_executor(), accepts_);
-      return std::make_unique<HastyStore>(std::move(full), is_killed_early_);
+      return std::make_unique<HastyStore>(std::move(full), is_killed_early_, slow_disk_);
     };
     world_.start();
   }
@@ -90,6 +93,7 @@ class FoundBySimulationTest : public ::testing::Test {
   }
 
   int accepts_ = FullStore::kPlenty;
+  std::shared_ptr<Event> slow_disk_;
   bool is_killed_early_ = false;
   EngineWorld world_;
 };
@@ -196,6 +200,7 @@ TEST_F(FoundBySimulationTest, WhatAnEarlierDaemonHadBegunIsUndoneBeforeAnythingN
   world_.host().release("pause");
   world_.host().fail("attach", Error(Code::internal, "not now"));
   world_.start();
+  world_.advance(std::chrono::seconds(1));  // before that it is not asked for again
 
   ASSERT_TRUE(world_.run(world_.engine().pause({}, id)));
   world_.sweep();
@@ -309,10 +314,12 @@ TEST_F(FoundBySimulationTest, WhatCouldNotBeStoppedStillEndsAtItsTime) {
   request.ttl = std::chrono::seconds(60);
   const auto id = world_.create(std::move(request))->id;
   accepts_ = 0;
+  slow_disk_ = std::make_shared<Event>(world_.loop().get_executor());
   const auto stop = world_.begin(world_.engine().stop({}, id));
   ASSERT_FALSE(stop.done());
   world_.advance(std::chrono::seconds(61));
   world_.reap();
+  std::exchange(slow_disk_, nullptr)->fire();
   world_.wait_until([&] { return stop.done(); });
   ASSERT_EQ(stop.get().error().code(), Code::out_of_space);
   accepts_ = FullStore::kPlenty;
@@ -394,13 +401,15 @@ TEST_F(FoundBySimulationTest, ASessionThatIsRenewedWhileItIsClosedStaysClosed) {
 
 TEST_F(FoundBySimulationTest, ASessionThatIsRenewedBeforeItIsEndedGoesOn) {
   std::set<std::string> ids;
-  for (int i = 0; i < 2; ++i)
+  for (int i = 0; i < 17; ++i)
     ids.insert(world_.run(world_.engine().open_session({}, {}, std::nullopt))->id);
   world_.clock.advance(kDefaultSessionLife);
+  world_.host().hold("destroy");
 
-  // One after the other, so the second one's turn comes later.
+  // Sixteen at a time, so the last one's turn comes later.
   auto ending = world_.begin(world_.engine().end_sessions());
   const auto renewed = world_.run(world_.engine().renew_session({}, *ids.rbegin(), std::nullopt));
+  world_.host().release("destroy");
   world_.wait_until([&] { return ending.done(); });
 
   ASSERT_TRUE(renewed) << renewed.error().message();

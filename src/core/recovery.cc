@@ -91,6 +91,7 @@ Task<> Recovery::settle(RecordPtr record) {
   if (!record->awaits_driver || record->ended_at) co_return Result<>();
   DriverSlot* slot = parts_.drivers.find(record->driver);
   if (slot == nullptr || !slot->capabilities) co_return Result<>();
+  if (record->attach_not_before > parts_.clock.boot()) co_return Result<>();
 
   std::optional<Op> op;
   if (record->interrupted) op = json::find_enum<Op>(record->interrupted->op);
@@ -98,21 +99,36 @@ Task<> Recovery::settle(RecordPtr record) {
   if (attached) {
     record->handle = *std::move(attached);
     record->awaits_driver = false;
+    record->failed_attaches = 0;
     co_return co_await settle_present(record, op);
   }
   if (attached.error().code() == Code::not_found) {
     record->awaits_driver = false;
+    record->failed_attaches = 0;
     co_return co_await settle_absent(record, op);
   }
+  co_return co_await pass_over(record, *slot, std::move(attached).error());
+}
+
+Task<> Recovery::pass_over(RecordPtr record, DriverSlot& slot, Error why) {
   telemetry::log_warn(
       "sandbox cannot be taken up yet",
-      {{"sandbox", record->id}, {"driver", record->driver}, {"why", attached.error().message()}});
-  if (is_retryable(attached.error().code())) {
-    // So that the other sandboxes of this driver do not each wait for it in turn.
-    slot->capabilities.reset();
-    slot->trouble = std::move(attached).error();
-    parts_.on_behind();
+      {{"sandbox", record->id}, {"driver", record->driver}, {"why", why.message()}});
+  // What comes from a sandbox, a silent agent or a crowd at its door, looks like a driver that does
+  // not answer; only the driver itself can tell.
+  if (is_retryable(why.code()) || why.code() == Code::deadline_exceeded) {
+    auto probed = co_await slot.driver->probe();
+    const bool is_there = probed.has_value();
+    parts_.drivers.note_probe(slot, std::move(probed));
+    if (!is_there) {
+      // So that the other sandboxes of this driver do not each wait for it in turn.
+      slot.capabilities.reset();
+      parts_.on_behind();
+      co_return Result<>();
+    }
   }
+  record->put_off_attach(parts_.clock.boot());
+  parts_.on_behind();
   co_return Result<>();
 }
 

@@ -18,7 +18,9 @@
 // What was parked in a pool is parked again if that pool still wants it; otherwise it is destroyed.
 // Whatever is past its last moment is destroyed. One whose time to live is over and that is to be
 // kept is put to rest by the reaper; its driver is told its last moment again. Nothing is decided
-// while the driver does not answer: the sandbox keeps its state, and the sweeper asks again.
+// while the driver does not answer: the sandbox keeps its state, and the sweeper asks again. The
+// same holds for one that a driver which does answer cannot hand over: it alone waits, longer each
+// time, so that nobody can take a driver from everybody by what goes on in one sandbox.
 #pragma once
 
 #include "core/parts.h"
@@ -31,10 +33,11 @@ class Recovery final {
 
   // Reads the store into the tables; nothing is settled yet. Returns the pools of the store.
   Task<std::vector<store::PoolRow>> load();
-  // Settles one sandbox, or leaves it with awaits_driver.
+  // Settles one sandbox, or leaves it with awaits_driver; while its pause lasts nobody is asked.
   Task<> settle(RecordPtr record);
 
  private:
+  Task<> pass_over(RecordPtr record, DriverSlot& slot, Error why);
   Task<> settle_present(RecordPtr record, std::optional<Op> op);
   Task<> settle_absent(RecordPtr record, std::optional<Op> op);
   // False when it has to be destroyed.

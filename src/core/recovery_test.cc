@@ -18,6 +18,11 @@ class RecoveryTest : public ::testing::Test {
     world_.add();
     world_.start();
   }
+  Task<> go_away(bool is_time) {
+    if (!is_time) co_return Result<>();
+    world_.host().down();
+    co_return Error(Code::unavailable, "it went away");
+  }
 
   EngineWorld world_;
 };
@@ -305,6 +310,98 @@ TEST_F(RecoveryTest, ADriverThatGoesAwayAndComesBackIsNoticed) {
 
   EXPECT_TRUE(world_.engine().drivers()[0].available);
   EXPECT_TRUE(world_.create());
+}
+
+// Whoever is in a sandbox decides whether its agent answers.
+TEST_F(RecoveryTest, OneThatLetsNobodyInTakesNothingFromTheOthers) {
+  const auto shut = world_.create()->id;  // the oldest, so it is asked for first
+  const auto other = world_.create()->id;
+  world_.host().boxes.at(shut)->lets_nobody_in = true;
+
+  world_.restart();
+
+  EXPECT_TRUE(world_.engine().drivers()[0].available);
+  EXPECT_EQ(world_.exec(other, {"echo", "here"}), "here\n");
+  EXPECT_TRUE(world_.create());
+  const auto stopped = world_.run(world_.engine().stop({}, shut));
+  EXPECT_EQ(stopped.error().code(), Code::unavailable);
+  EXPECT_THAT(stopped.error().message(), HasSubstr("has not handed over sandbox " + shut));
+  EXPECT_EQ(world_.engine().guest({}, shut).error().code(), Code::unavailable);
+  EXPECT_EQ(world_.state_of(shut), State::running);
+  EXPECT_TRUE(world_.engine().drivers()[0].available) << "its own calls do not take it, either";
+}
+
+TEST_F(RecoveryTest, WhatLetsNobodyInIsAskedForLessAndLessOften) {
+  const auto shut = world_.create()->id;
+  world_.host().boxes.at(shut)->lets_nobody_in = true;
+  world_.restart();
+  world_.host().calls.clear();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(world_.run(world_.engine().catch_up()));
+    EXPECT_FALSE(world_.run(world_.engine().stop({}, shut)));
+  }
+  EXPECT_EQ(world_.host().count("attach"), 0U) << "nobody is asked while its pause lasts";
+
+  for (int i = 0; i < 600; ++i) {
+    world_.advance(seconds(1));
+    ASSERT_TRUE(world_.run(world_.engine().catch_up()));
+  }
+
+  EXPECT_GE(world_.host().count("attach"), 8U) << "it is not forgotten";
+  EXPECT_LE(world_.host().count("attach"), 16U);
+  world_.host().boxes.at(shut)->lets_nobody_in = false;
+  world_.advance(seconds(64));
+  ASSERT_TRUE(world_.run(world_.engine().catch_up()));
+  EXPECT_EQ(world_.exec(shut, {"echo", "back"}), "back\n");
+}
+
+TEST_F(RecoveryTest, WhatLetsNobodyInCanBeDestroyed) {
+  const auto shut = world_.create()->id;
+  world_.host().boxes.at(shut)->lets_nobody_in = true;
+  world_.restart();
+
+  const auto destroyed = world_.run(world_.engine().destroy({}, shut));
+
+  EXPECT_TRUE(destroyed) << destroyed.error().message();
+  EXPECT_THAT(world_.host().ids(), IsEmpty());
+  EXPECT_EQ(world_.engine().get({}, shut).error().code(), Code::not_found);
+}
+
+TEST_F(RecoveryTest, ADriverThatGoesAwayWhileItHandsThemOverIsNotAskedForEach) {
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(world_.create());
+  const auto id = world_.engine().list({}, {})->sandboxes.front().id;
+  world_.crash();
+  world_.host().on_step = [this](const std::string& step) {
+    return go_away(step == "attach before");
+  };
+  world_.host().calls.clear();
+
+  world_.start();
+
+  EXPECT_FALSE(world_.engine().drivers()[0].available);
+  EXPECT_LE(world_.host().count("attach"), 16U);
+  world_.host().on_step = nullptr;
+  world_.host().up();
+  ASSERT_TRUE(world_.run(world_.engine().catch_up()));
+  EXPECT_EQ(world_.exec(id, {"echo", "back"}), "back\n");
+}
+
+TEST_F(RecoveryTest, ADriverThatHangsHoldsUpNobodyElsesSweep) {
+  world_.add("second");
+  world_.restart();
+  world_.host(0).calls.clear();
+  world_.host(1).add_orphan("sbxorphan");
+  world_.host(0).hold("list");
+
+  const auto hanging = world_.begin(world_.engine().sweep());
+  EXPECT_FALSE(hanging.done());
+  world_.sweep();
+
+  EXPECT_FALSE(world_.host(1).has("sbxorphan"));
+  EXPECT_EQ(world_.host(0).count("list"), 1U) << "its last turn is not over";
+  world_.host(0).release("list");
+  world_.settle();
+  EXPECT_TRUE(hanging.done());
 }
 
 TEST_F(RecoveryTest, AnIntentThatALaterOneOvertookIsClosed) {

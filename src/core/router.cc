@@ -71,6 +71,20 @@ std::optional<std::string> missing_root(const Capabilities& can, const RouteWish
   return std::nullopt;
 }
 
+// What a judge has said of others says nothing of this one.
+std::optional<std::string> why_not_judged(const DriverSlot& slot, const RouteWish& wish) {
+  if (!wish.judged) return std::nullopt;
+  const auto told = std::ranges::find(*wish.judged, slot.name(), &JudgedDriver::name);
+  if (told == wish.judged->end()) {
+    return slot.name() + " was not among the drivers that the policy server was asked about";
+  }
+  if (isolation_of(*slot.capabilities, wish) < told->isolation ||
+      slot.capabilities->placement > told->placement) {
+    return slot.name() + " has changed since the policy server was asked about it";
+  }
+  return std::nullopt;
+}
+
 // Why this driver will not do, in words; nullopt when it will.
 std::optional<std::string> refusal(const DriverSlot& slot, const RouteWish& wish, Chosen chosen) {
   const std::string name = slot.name();
@@ -159,7 +173,7 @@ std::optional<std::string> refusal(const DriverSlot& slot, const RouteWish& wish
     auto missing = wish.known->find_missing(name, wish.root_print, *wish.startup->requires_);
     if (missing) return name + ": " + wish.root_name + *missing;
   }
-  return std::nullopt;
+  return why_not_judged(slot, wish);
 }
 
 Error unknown_driver(const DriverTable& drivers, const std::string& name) {
@@ -183,7 +197,8 @@ Result<std::vector<DriverSlot*>> route_by_name(DriverTable& drivers, const Route
       return full(*named, *shortage);
     return std::vector<DriverSlot*>{named};
   }
-  if (!named->capabilities) {
+  // What it lacks whether it answers or not is no matter of time.
+  if (!named->capabilities && !missing_label(*named, wish)) {
     return Error(Code::unavailable, *why).with_hint(named->trouble.hint());
   }
   std::vector<std::string> able;
@@ -191,8 +206,9 @@ Result<std::vector<DriverSlot*>> route_by_name(DriverTable& drivers, const Route
     if (!refusal(slot, wish, Chosen::by_name)) able.push_back(slot.name());
   }
   const bool is_allowed =
-      isolation_of(*named->capabilities, wish) >= std::max(wish.floor, wish.tenant_floor) &&
-      (!wish.tenant_placement || named->capabilities->placement <= *wish.tenant_placement);
+      !named->capabilities ||
+      (isolation_of(*named->capabilities, wish) >= std::max(wish.floor, wish.tenant_floor) &&
+       (!wish.tenant_placement || named->capabilities->placement <= *wish.tenant_placement));
   return Error(is_allowed ? Code::unsupported : Code::permission_denied, *why)
       .with_hint(able.empty() ? "no configured driver can" : enumerate(able) + " can");
 }
@@ -233,6 +249,15 @@ Isolation strongest_floor(const RouteWish& wish) {
 Placement farthest(const RouteWish& wish) {
   const Placement asked = wish.placement.value_or(Placement::own);
   return std::min(asked, wish.tenant_placement.value_or(asked));
+}
+
+Chosen how_chosen(const RouteWish& wish, const std::string& driver) {
+  const auto names = [&](const std::vector<std::string>& drivers) {
+    return std::ranges::find(drivers, driver) != drivers.end();
+  };
+  const bool is_named =
+      wish.driver == driver || names(wish.preferred) || (wish.fallback && names(*wish.fallback));
+  return is_named ? Chosen::by_name : Chosen::by_router;
 }
 
 std::optional<std::string> missing_label(const DriverSlot& slot, const RouteWish& wish) {
@@ -328,19 +353,41 @@ Result<RouteChoice> choose(DriverTable& drivers, const RouteWish& wish) {
   return std::move(error).with_refusal(full(*choice.full, *shortage).refusal());
 }
 
+// Where only drivers would do of which no judge has been asked, whoever asks again has it asked.
+Error no_route(DriverTable& drivers, const RouteWish& wish, Error why) {
+  if (!wish.judged) return why;
+  RouteWish unjudged = wish;
+  unjudged.judged.reset();
+  if (!find_route(drivers, unjudged)) return why;
+  return Error(Code::unavailable, why.message())
+      .with_hint(why.hint() +
+                 "; try again, so that the policy server is asked about what is there");
+}
+
+enum class Round : uint8_t { left, taken };
+
+Result<std::vector<DriverSlot*>> route_of(DriverTable& drivers, const RouteWish& wish,
+                                          Round round) {
+  if (!wish.driver.empty()) {
+    auto named = route_by_name(drivers, wish);
+    if (!named) return no_route(drivers, wish, std::move(named).error());
+    return named;
+  }
+  auto choice = choose(drivers, wish);
+  if (!choice) return no_route(drivers, wish, std::move(choice).error());
+  const auto first = std::span(choice->route).first(choice->group);
+  if (round == Round::taken) take_turn(wish.strategy, first, drivers.next_turn());
+  return std::move(choice->route);
+}
+
 }  // namespace
 
 Result<std::vector<DriverSlot*>> find_route(DriverTable& drivers, const RouteWish& wish) {
-  if (!wish.driver.empty()) return route_by_name(drivers, wish);
-  TRY(auto choice, choose(drivers, wish));
-  return std::move(choice.route);
+  return route_of(drivers, wish, Round::left);
 }
 
 Result<std::vector<DriverSlot*>> take_route(DriverTable& drivers, const RouteWish& wish) {
-  if (!wish.driver.empty()) return route_by_name(drivers, wish);
-  TRY(auto choice, choose(drivers, wish));
-  take_turn(wish.strategy, std::span(choice.route).first(choice.group), drivers.next_turn());
-  return std::move(choice.route);
+  return route_of(drivers, wish, Round::taken);
 }
 
 }  // namespace atl

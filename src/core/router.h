@@ -13,6 +13,13 @@ namespace atl {
 // Who has come upon a driver: a request or a profile that names it, or the router.
 enum class Chosen : uint8_t { by_name, by_router };
 
+// A driver as a judge was told of it (core/question.h).
+struct JudgedDriver {
+  std::string name;
+  Isolation isolation = Isolation::none;
+  Placement placement = Placement::host;
+};
+
 // What a request demands of a driver.
 struct RouteWish {
   std::string driver;  // "" = any that is strong enough
@@ -53,6 +60,9 @@ struct RouteWish {
   std::string root_print = {};
   std::string root_name = {};  // in words: "template python:3"
   std::shared_ptr<const policy::Startup> startup = nullptr;
+  // Those that a judge was asked about, as it was told of them: nobody else makes it, and none of
+  // them when it has become weaker, or farther away, since. Nullopt = nobody was asked.
+  std::optional<std::vector<JudgedDriver>> judged = {};
 };
 
 // The least that it may be isolated, and the farthest that it may be, by all who have a say.
@@ -84,13 +94,16 @@ std::optional<std::string> why_never(const DriverSlot& slot, const RouteWish& wi
 std::optional<std::string> why_not_now(const DriverSlot& slot, const policy::Amounts& more);
 // The first of these alone.
 std::optional<std::string> why_paused(const DriverSlot& slot);
+// Who has come upon this driver of a route for the wish.
+Chosen how_chosen(const RouteWish& wish, const std::string& driver);
 // Whether it has the labels that are wanted; they hold while it does not answer, too.
 std::optional<std::string> missing_label(const DriverSlot& slot, const RouteWish& wish);
 
 // At least one driver; each meets the wish by itself, so falling over from one to the next never
 // weakens anything. A driver without isolation is taken only by name. The error says in words why
 // each driver was passed over: Code::not_found for an unknown name, Code::unavailable if a driver
-// that does not answer might have done, otherwise Code::unsupported.
+// that does not answer might have done, or one that no judge was asked about, otherwise
+// Code::unsupported.
 Result<std::vector<DriverSlot*>> find_route(DriverTable& drivers, const RouteWish& wish);
 // The same for a create, which takes its turn where the strategy goes round.
 Result<std::vector<DriverSlot*>> take_route(DriverTable& drivers, const RouteWish& wish);

@@ -338,6 +338,12 @@ std::vector<Row> rows() {
       {all, {.driver = "docker"}, "docker"},
       {{kDocker, kVm}, {.driver = "docker", .min_isolation = vm}, "microvm can"},
       {{kDocker + " down", kNear}, {.driver = "docker"}, "unavailable: docker does not answer"},
+      {{kDocker + " down", kNear},
+       {.driver = "docker", .driver_labels = {{"zone", "eu"}}},
+       "unsupported: docker has no label zone=eu"},
+      {{kDocker + " has=zone=eu down", kNear},
+       {.driver = "docker", .driver_labels = {{"zone", "eu"}}},
+       "unavailable: docker does not answer"},
   };
 }
 
@@ -514,7 +520,7 @@ TEST(RouterTable, NoRandomWorldLeadsBelowTheFloorOrOutsideThePlacement) {
           !host->is_down() && has_runtime &&
           level >= wish.min_isolation.value_or(Isolation::none) && level >= wish.floor &&
           level >= wish.tenant_floor && can.placement <= wish.placement.value_or(Placement::own) &&
-          can.placement <= wish.tenant_placement.value_or(Placement::own) && has_room &&
+          can.placement <= wish.tenant_placement.value_or(Placement::third_party) && has_room &&
           (wish.driver_labels.empty() || labels == wish.driver_labels) &&
           (!wish.resources.cpu || can.limits.cpu != Limit::none) && (!wish.image || can.images) &&
           (level != Isolation::none || named.contains(host->name()));

@@ -152,6 +152,13 @@ void SandboxRecord::put_off(Micros now) {
   ++failed_rests;
 }
 
+void SandboxRecord::put_off_attach(Micros now) {
+  constexpr Micros kFirstPause = std::chrono::seconds(1);
+  constexpr int kMostDoublings = 6;
+  attach_not_before = now + kFirstPause * (1 << std::min(failed_attaches, kMostDoublings));
+  ++failed_attaches;
+}
+
 std::optional<Micros> SandboxRecord::deadline() const {
   const auto next = due();
   return next ? std::optional(next->at) : std::nullopt;

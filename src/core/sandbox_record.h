@@ -173,6 +173,11 @@ struct SandboxRecord {
   // it.
   std::vector<store::EndIntent> unsettled;
   bool awaits_driver = false;  // to be attached as soon as its driver answers
+  // Its driver answers and does not hand it over; it is asked for again after this moment, later
+  // each time.
+  Micros attach_not_before{0};
+  int failed_attaches = 0;
+  void put_off_attach(Micros now);
   Micros reaper_looks_at{0};   // the reaper's own mark
   policy::Amounts amounts;     // as the table counts it
   std::string counted_on;      // the driver whose room it takes, as the table counts that

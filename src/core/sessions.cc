@@ -14,6 +14,8 @@ namespace {
 using std::chrono::seconds;
 
 constexpr Millis kLongestPause{5'000};
+// So many of a driver's sandboxes end at a time.
+constexpr size_t kAtOnce = 16;
 
 int64_t to_ms(WallTime time) { return time.time_since_epoch().count(); }
 
@@ -77,7 +79,11 @@ Result<seconds> life_of(std::optional<seconds> ttl) {
 }  // namespace
 
 Sessions::Sessions(Parts& parts, Creator& creator, Destroyer& destroyer, Changer& changer)
-    : parts_(parts), creator_(creator), destroyer_(destroyer), changer_(changer) {}
+    : parts_(parts),
+      creator_(creator),
+      destroyer_(destroyer),
+      changer_(changer),
+      ends_(parts.executor, kAtOnce) {}
 
 Task<> Sessions::load() {
   for (const auto& row : std::exchange(parts_.session_rows, {})) {
@@ -344,30 +350,45 @@ Task<> Sessions::leave(RecordPtr record) {
   co_return left;
 }
 
+Task<> Sessions::close_over(SessionPtr session) {
+  auto closed = co_await close_now(session, Why::over);
+  if (!closed) {
+    telemetry::log_warn("a session could not be closed, it is tried again",
+                        {{"session", session->view.id}, {"why", closed.error().message()}});
+  }
+  co_return Result<>();
+}
+
+Task<> Sessions::leave_again(std::string sandbox) {
+  const auto record = parts_.sandboxes.find(sandbox);
+  if (!record || by_sandbox_.contains(sandbox)) {
+    left_.erase(sandbox);
+    co_return Result<>();
+  }
+  // What could not be kept is not asked for again at once.
+  if (record->is_kept() && record->rest_not_before > parts_.clock.boot()) co_return Result<>();
+  auto ended = co_await leave(record);
+  static_cast<void>(ended);  // tried again with the next step
+  co_return Result<>();
+}
+
 Task<> Sessions::step() {
   std::vector<SessionPtr> over;
   for (const auto& [id, session] : by_id_) {
     if (is_over(*session)) over.push_back(session);
   }
+  const auto ends = ends_.new_batch();
   for (const auto& session : over) {
-    auto closed = co_await close_now(session, Why::over);
-    if (!closed) {
-      telemetry::log_warn("a session could not be closed, it is tried again",
-                          {{"session", session->view.id}, {"why", closed.error().message()}});
-    }
+    const auto record = parts_.sandboxes.find(session->view.sandbox);
+    ends_.add(ends, record ? record->driver : "", session->view.id,
+              [this, session] { return close_over(session); });
   }
   const auto left = left_;
   for (const auto& id : left) {
     const auto record = parts_.sandboxes.find(id);
-    if (!record || by_sandbox_.contains(id)) {
-      left_.erase(id);
-      continue;
-    }
-    // What could not be kept is not asked for again at once.
-    if (record->is_kept() && record->rest_not_before > parts_.clock.boot()) continue;
-    auto ended = co_await leave(record);
-    static_cast<void>(ended);  // tried again with the next step
+    ends_.add(ends, record ? record->driver : "", id, [this, id] { return leave_again(id); });
   }
+  CO_TRY_OK(co_await Lanes::wait_for(ends, kPatience));
   std::erase_if(gates_, [](const auto& gate) {
     return !gate.second->is_taken() && gate.second.use_count() == 1;
   });
@@ -388,6 +409,7 @@ Task<> Sessions::run() {
 
 void Sessions::stop() {
   stopping_ = true;
+  ends_.stop();
   if (woken_) woken_->fire();
 }
 

@@ -15,6 +15,7 @@
 #include "core/changer.h"
 #include "core/creator.h"
 #include "core/destroyer.h"
+#include "core/lanes.h"
 #include "core/parts.h"
 #include "core/session_view.h"
 
@@ -27,7 +28,13 @@ inline constexpr size_t kMostSessionsPerTenant = 10'000;
 
 class Sessions final {
  public:
+  // How long a step waits for what it has begun; what takes longer goes on.
+  static constexpr Millis kPatience = std::chrono::seconds(2);
+
   Sessions(Parts& parts, Creator& creator, Destroyer& destroyer, Changer& changer);
+
+  // What it begins holds on to this; called before anything else.
+  void set_owner(std::weak_ptr<void> owner) { ends_.set_owner(std::move(owner)); }
 
   // What the store knew, once the sandboxes have been taken up; ends what was left.
   Task<> load();
@@ -41,7 +48,8 @@ class Sessions final {
   Task<SessionView> renew(Caller caller, std::string id, std::optional<std::chrono::seconds> ttl);
   Task<> close(Caller caller, std::string id);
 
-  // Closes those that nobody has renewed, and forgets those whose sandbox has ended.
+  // Closes those that nobody has renewed, and forgets those whose sandbox has ended; each driver's
+  // beside the others', so that one which hangs holds up nobody else's.
   Task<> step();
   // Steps now and then until stop().
   Task<> run();
@@ -63,6 +71,9 @@ class Sessions final {
   // What was over may have been renewed before its turn comes, and goes on then.
   Task<> close_now(SessionPtr session, Why why);
   bool is_over(const Session& session) const;
+  Task<> close_over(SessionPtr session);
+  // One that could not be ended when the last one let go.
+  Task<> leave_again(std::string sandbox);
   // What becomes of a sandbox that nobody holds any more.
   Task<> leave(RecordPtr record);
   Task<> keep_alive(RecordPtr record, WallTime until);
@@ -78,6 +89,7 @@ class Sessions final {
   std::map<std::string, std::set<std::string>> by_sandbox_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Turns>> gates_;
   std::set<std::string> left_;  // sandboxes that could not be ended yet
+  Lanes ends_;
   std::shared_ptr<Event> woken_;
   bool stopping_ = false;
 };

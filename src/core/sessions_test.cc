@@ -207,6 +207,40 @@ TEST_F(SessionsTest, WhatCannotBeEndedNowIsEndedLater) {
   EXPECT_EQ(world_.state_of(held.sandbox), State::paused);
 }
 
+TEST_F(SessionsTest, OfADriverThatHangsDoNotHoldUpTheOthers) {
+  world_.add("second");
+  world_.start();
+  for (int i = 0; i < 5; ++i) {
+    for (const char* driver : {"fake", "second"}) {
+      ASSERT_TRUE(world_.run(
+          world_.engine().open_session({}, {.ttl = seconds(60)}, CreateRequest{.driver = driver})));
+    }
+  }
+  world_.host(0).hold("destroy");
+  world_.advance(seconds(60));
+
+  const auto step = world_.begin(world_.engine().end_sessions());
+
+  EXPECT_FALSE(step.done());
+  EXPECT_THAT(world_.host(1).ids(), IsEmpty());
+  EXPECT_THAT(world_.host(0).ids(), SizeIs(5));
+  world_.host(0).release("destroy");
+  world_.settle();
+  EXPECT_TRUE(step.done());
+  EXPECT_THAT(world_.host(0).ids(), IsEmpty());
+}
+
+TEST_F(SessionsTest, AHundredEndInOneStep) {
+  world_.start();
+  for (int i = 0; i < 100; ++i)
+    ASSERT_TRUE(world_.run(world_.engine().open_session({}, {.ttl = seconds(60)}, {})));
+
+  pass(seconds(60));
+
+  EXPECT_THAT(world_.host().ids(), IsEmpty());
+  EXPECT_THAT(world_.engine().list_sessions({}), IsEmpty());
+}
+
 class SessionsAfterCrashTest : public SessionsTest {
  protected:
   SessionsAfterCrashTest() : SessionsTest(EngineWorld::Keeps::file) {}
@@ -239,6 +273,24 @@ TEST_F(SessionsAfterCrashTest, ThoseThatEndedMeanwhileLetGo) {
 
   EXPECT_THAT(world_.engine().list_sessions({}), IsEmpty());
   EXPECT_FALSE(world_.host().has(held.sandbox));
+}
+
+TEST_F(SessionsAfterCrashTest, ADriverThatHangsDoesNotHoldUpTheStart) {
+  world_.add("second");
+  world_.start();
+  for (const char* driver : {"fake", "second"}) {
+    ASSERT_TRUE(world_.run(
+        world_.engine().open_session({}, {.ttl = seconds(60)}, CreateRequest{.driver = driver})));
+  }
+  world_.crash();
+  world_.advance(seconds(61));
+  world_.host(0).hold("destroy");
+
+  world_.start();
+
+  EXPECT_THAT(world_.host(0).ids(), SizeIs(1));
+  EXPECT_THAT(world_.host(1).ids(), IsEmpty());
+  EXPECT_TRUE(world_.create({.driver = "second"}));
 }
 
 TEST_F(SessionsAfterCrashTest, LastAsLongHoweverTheWallsClockIsSet) {

@@ -11,40 +11,72 @@ namespace {
 constexpr Micros kPruneEvery = std::chrono::minutes(1);
 // How soon somebody who was away is asked again, if somebody waits for it.
 constexpr Micros kCatchUpEvery = std::chrono::seconds(2);
+// Sandboxes of a driver that are taken up, or destroyed, at a time: a few that keep a driver
+// waiting do not keep the rest waiting.
+constexpr size_t kAtOnce = 16;
 
 }  // namespace
 
 Sweeper::Sweeper(Parts& parts, Recovery& recovery, Destroyer& destroyer, Changer& changer)
-    : parts_(parts), recovery_(recovery), destroyer_(destroyer), changer_(changer) {}
+    : parts_(parts),
+      recovery_(recovery),
+      destroyer_(destroyer),
+      changer_(changer),
+      drivers_(parts.executor, 1),
+      sandboxes_(parts.executor, kAtOnce) {}
+
+void Sweeper::set_owner(const std::weak_ptr<void>& owner) {
+  drivers_.set_owner(owner);
+  sandboxes_.set_owner(owner);
+}
 
 Task<> Sweeper::sweep(Orphans orphans) {
-  CO_TRY_OK(co_await parts_.drivers.probe_missing());
-  CO_TRY_OK(co_await take_up_waiting());
-  CO_TRY_OK(co_await retry_doomed());
+  const auto turns = drivers_.new_batch();
   for (auto& slot : parts_.drivers.slots()) {
-    if (slot.capabilities) CO_TRY_OK(co_await compare(slot, orphans));
-    const auto unknown = orphans == Orphans::at_once ? Snapshots::Unknown::at_once
-                                                     : Snapshots::Unknown::when_seen_twice;
-    if (slot.capabilities) CO_TRY_OK(co_await parts_.snapshots.sweep(slot, unknown));
+    drivers_.add(turns, slot.name(), slot.name(),
+                 [this, &slot, orphans] { return sweep_driver(slot, orphans); });
   }
-  CO_TRY_OK(co_await forget_templates());
+  CO_TRY_OK(co_await Lanes::wait_for(turns, kPatience));
+  is_serving_ = true;
   parts_.reaper.step();
   parts_.journal.retry_unwritten();
   prune();
   co_return Result<>();
 }
 
+Task<> Sweeper::sweep_driver(DriverSlot& slot, Orphans orphans) {
+  if (slot.is_asked && !slot.capabilities) CO_TRY_OK(co_await parts_.drivers.probe(slot));
+  CO_TRY_OK(co_await take_up_waiting(slot));
+  CO_TRY_OK(co_await retry_doomed(slot));
+  if (slot.capabilities) CO_TRY_OK(co_await compare(slot, orphans));
+  const bool is_first = orphans == Orphans::at_once && !is_serving_;
+  const auto unknown = is_first ? Snapshots::Unknown::at_once : Snapshots::Unknown::when_seen_twice;
+  if (slot.capabilities) CO_TRY_OK(co_await parts_.snapshots.sweep(slot, unknown));
+  co_return co_await forget_templates_of(slot);
+}
+
 Task<> Sweeper::forget_templates() {
+  for (auto& slot : parts_.drivers.slots()) CO_TRY_OK(co_await forget_templates_of(slot));
+  co_return Result<>();
+}
+
+Task<> Sweeper::forget_templates_of(DriverSlot& slot) {
   if (!parts_.options.has_template) co_return Result<>();
-  for (auto& slot : parts_.drivers.slots()) {
-    if (!slot.capabilities || !slot.capabilities->templates) continue;
-    auto forgotten = co_await slot.driver->forget_templates(parts_.options.has_template);
-    if (!forgotten) {
-      telemetry::log_warn("templates that are gone stay with a driver",
-                          {{"driver", slot.name()}, {"why", forgotten.error().message()}});
-    }
+  if (!slot.capabilities || !slot.capabilities->templates) co_return Result<>();
+  auto forgotten = co_await slot.driver->forget_templates(parts_.options.has_template);
+  if (!forgotten) {
+    telemetry::log_warn("templates that are gone stay with a driver",
+                        {{"driver", slot.name()}, {"why", forgotten.error().message()}});
   }
   co_return Result<>();
+}
+
+std::vector<RecordPtr> Sweeper::records_of(const DriverSlot& slot) const {
+  std::vector<RecordPtr> own;
+  for (const auto& record : parts_.sandboxes.all()) {
+    if (record->driver == slot.driver->name()) own.push_back(record);
+  }
+  return own;
 }
 
 bool Sweeper::is_missed(const DriverSlot& slot) const {
@@ -59,44 +91,50 @@ bool Sweeper::is_behind() const {
   const auto& slots = parts_.drivers.slots();
   if (std::ranges::any_of(slots, [&](const auto& slot) { return is_missed(slot); })) return true;
   const auto records = parts_.sandboxes.all();
-  return std::ranges::any_of(records, [](const auto& record) { return record->is_doomed; });
+  return std::ranges::any_of(
+      records, [](const auto& record) { return record->is_doomed || record->failed_attaches > 0; });
 }
 
 Task<> Sweeper::catch_up() {
+  const auto turns = drivers_.new_batch();
   for (auto& slot : parts_.drivers.slots()) {
-    if (is_missed(slot)) CO_TRY_OK(co_await parts_.drivers.probe(slot));
+    drivers_.add(turns, slot.name(), slot.name(), [this, &slot] { return catch_up_driver(slot); });
   }
-  CO_TRY_OK(co_await take_up_waiting());
-  const auto records = parts_.sandboxes.all();
-  for (const auto& record : records) {
-    DriverSlot* slot = parts_.drivers.find(record->driver);
-    if (!record->is_doomed || slot == nullptr || !slot->capabilities) continue;
-    auto destroyed = co_await destroyer_.destroy(record, EndReason::asked);
-    if (destroyed) continue;
-    // Whoever does not answer is asked whether it is back before more is tried.
-    CO_TRY_OK(co_await parts_.drivers.probe(*slot));
-  }
-  co_return Result<>();
+  co_return co_await Lanes::wait_for(turns, kPatience);
 }
 
-Task<> Sweeper::take_up_waiting() {
-  const auto records = parts_.sandboxes.all();
-  for (const auto& record : records) {
-    if (record->awaits_driver && !record->is_doomed) {
-      CO_TRY_OK(co_await recovery_.settle(record));
-    }
-  }
-  co_return Result<>();
+Task<> Sweeper::catch_up_driver(DriverSlot& slot) {
+  if (is_missed(slot)) CO_TRY_OK(co_await parts_.drivers.probe(slot));
+  CO_TRY_OK(co_await take_up_waiting(slot));
+  co_return co_await retry_doomed(slot);
 }
 
-Task<> Sweeper::retry_doomed() {
-  const auto records = parts_.sandboxes.all();
-  for (const auto& record : records) {
+Task<> Sweeper::take_up_waiting(DriverSlot& slot) {
+  const auto taken_up = sandboxes_.new_batch();
+  for (const auto& record : records_of(slot)) {
+    if (!record->awaits_driver || record->is_doomed) continue;
+    sandboxes_.add(taken_up, slot.name(), record->id,
+                   [this, record] { return recovery_.settle(record); });
+  }
+  co_return co_await Lanes::wait(taken_up);
+}
+
+Task<> Sweeper::retry_doomed(DriverSlot& slot) {
+  const auto retried = sandboxes_.new_batch();
+  for (const auto& record : records_of(slot)) {
     if (!record->is_doomed) continue;
-    auto destroyed = co_await destroyer_.destroy(record, EndReason::asked);
-    static_cast<void>(destroyed);  // logged where it failed, and tried again next time
+    sandboxes_.add(retried, slot.name(), record->id,
+                   [this, &slot, record] { return retry_doomed_one(slot, record); });
   }
-  co_return Result<>();
+  co_return co_await Lanes::wait(retried);
+}
+
+Task<> Sweeper::retry_doomed_one(DriverSlot& slot, RecordPtr record) {
+  if (!slot.capabilities) co_return Result<>();
+  auto destroyed = co_await destroyer_.destroy(record, EndReason::asked);
+  if (destroyed) co_return Result<>();
+  // Whoever does not answer is asked whether it is back before more is tried.
+  co_return co_await parts_.drivers.probe(slot);
 }
 
 Task<> Sweeper::compare(DriverSlot& slot, Orphans orphans) {
@@ -118,12 +156,13 @@ Task<> Sweeper::compare(DriverSlot& slot, Orphans orphans) {
   }
 
   const std::set<std::string> there(listed->begin(), listed->end());
+  const bool is_first = orphans == Orphans::at_once && !is_serving_;
   const auto seen_before = std::exchange(suspects_[slot.name()], {});
   for (const auto& id : there) {
     const auto record = parts_.sandboxes.find(id);
     if (record && record->driver == slot.driver->name()) continue;
     if (parts_.unreadable.contains(id)) continue;
-    if (orphans == Orphans::at_once || seen_before.contains(id)) {
+    if (is_first || seen_before.contains(id)) {
       CO_TRY_OK(co_await destroy_orphan(slot, id));
     } else {
       suspects_[slot.name()].insert(id);
@@ -209,6 +248,8 @@ void Sweeper::wake() {
 
 void Sweeper::stop() {
   stopping_ = true;
+  drivers_.stop();
+  sandboxes_.stop();
   if (woken_) woken_->fire();
 }
 

@@ -172,6 +172,8 @@ class FakeDriver final : public Driver {
     CO_TRY_OK(co_await host_->enter("attach", id));
     if (!host_->has(id)) co_return Error(Code::not_found, "no sandbox " + id);
     const auto box = host_->boxes.at(id);
+    if (box->lets_nobody_in)
+      co_return Error(Code::unavailable, "the agent of " + id + " is silent");
     co_return std::make_unique<FakeSandbox>(host_, box);
   }
 

@@ -42,7 +42,8 @@ struct FakeBox {
   bool exists = true;
   bool running = true;
   bool paused = false;
-  bool silent = false;  // it runs, and stat() is never answered
+  bool silent = false;          // it runs, and stat() is never answered
+  bool lets_nobody_in = false;  // nobody can attach to it, though its driver answers
   int asked_in_vain = 0;
   SandboxSpec spec;
   std::map<std::string, FakeFile>
