@@ -7,6 +7,7 @@
 #include "json/describe.h"
 #include "policy/profiles.h"
 #include "telemetry/log.h"
+#include "tests/simulation/emission.h"
 #include "tests/simulation/outside.h"
 
 namespace atl::simulation {
@@ -45,6 +46,7 @@ Life::Life(uint64_t seed, Mutant mutant, Trace::Told told)
       hosts_(dice_, schedule_, ledger_, trace_, mutant) {
   telemetry::set_level(telemetry::Level::off);
   outside::begin(seed);
+  emission::begin(mutant, dice_);
   pass_time(Micros(0));
 }
 
