@@ -210,6 +210,14 @@ FakeHost* Hosts::find_host(const std::string& name) const {
   return nullptr;
 }
 
+Found Hosts::place_of(const std::string& name) const {
+  for (const auto& host : hosts_) {
+    if (host.fake->name() == name)
+      return {.host = name, .isolation = host.isolation, .placement = host.placement};
+  }
+  return {.host = name};
+}
+
 std::string Hosts::tag_of(const std::string& id) const {
   for (const auto& host : hosts_) {
     if (host.fake->has(id)) return look_at(host, *host.fake->boxes.at(id)).tag;

@@ -40,6 +40,8 @@ class Hosts final {
   // The box of a sandbox on the host of this name; null when there is none.
   std::shared_ptr<FakeBox> find(const std::string& host, const std::string& id) const;
   FakeHost* find_host(const std::string& name) const;
+  // What a host of this name really is.
+  Found place_of(const std::string& name) const;
   // The request that made what is there under this id; "" = nothing is there, or it says nothing.
   std::string tag_of(const std::string& id) const;
   std::map<std::string, std::vector<Found>> find_all() const;

@@ -16,11 +16,7 @@ bool is_over(State state) { return state == State::destroyed; }
 void Ledger::give(const std::string& tag, const std::string& made_by, const SandboxView& view,
                   Micros now) {
   const Asked& asked = asked_.at(tag);
-  if (view.isolation < asked.floor) {
-    accuse("floor: " + view.id + " has " + text(view.isolation) + ", and " + text(asked.floor) +
-           " was asked");
-  }
-  if (view.placement > asked.placement) accuse("placement: " + view.id + " is too far away");
+  check_told(tag, view.id, view.isolation, view.placement);
   if (!asked.key.empty()) {
     const std::string& first = of_key_.try_emplace(asked.key, tag).first->second;
     const bool is_of_another =
@@ -50,6 +46,19 @@ void Ledger::give(const std::string& tag, const std::string& made_by, const Sand
   const Asked& before = asked_.at(given->second.tag);
   const bool same = given->second.tag == tag || (!asked.name.empty() && before.name == asked.name);
   if (!same) accuse("I3: " + view.id + " was handed out for two requests");
+}
+
+void Ledger::check_told(const std::string& tag, const std::string& what, Isolation isolation,
+                        Placement placement) {
+  const Asked& asked = asked_.at(tag);
+  if (isolation < asked.floor) {
+    accuse("floor: " + what + " has " + text(isolation) + ", and " + text(asked.floor) +
+           " was asked");
+  }
+  if (placement > asked.placement) {
+    accuse("placement: " + what + " is at " + text(placement) + ", and " + text(asked.placement) +
+           " was asked");
+  }
 }
 
 void Ledger::refuse(const std::string& tag, const Error& why, Micros now) {

@@ -89,6 +89,10 @@ class Ledger final {
   // And to a fork that was asked at `begun`.
   void give_child(const std::string& parent, const SandboxView& view, Micros begun, Micros now);
 
+  // What an answer says of the place of what was made for the request.
+  void check_told(const std::string& tag, const std::string& what, Isolation isolation,
+                  Placement placement);
+
   std::map<std::string, Given>& given() { return given_; }
   Given& at(const std::string& id) { return given_.at(id); }
 

@@ -90,6 +90,7 @@ class Life final {
   bool begin_crowding();
   void crowd(const std::string& tenant);
   void check_quota(const std::string& tenant);
+  void draw_place(Asked& asked);
   void begin_move(const char* what, const std::string& id, Task<SandboxView> task, State target);
   void begin_renewal(const std::string& id);
   void begin_use(const std::string& id);
