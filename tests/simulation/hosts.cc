@@ -3,22 +3,29 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/simulation/linked_driver.h"
+
 namespace atl::simulation {
 namespace {
 
+// What a call that is not answered comes to: one says so as the launcher's client does, and another
+// as that of a container engine.
 struct HostKind {
   const char* name;
   Isolation isolation;
   Placement placement;
+  Code silence;
 };
-constexpr HostKind kHosts[] = {{"near", Isolation::container, Placement::host},
-                               {"strong", Isolation::vm, Placement::own},
-                               {"weak", Isolation::process, Placement::host},
-                               {"far", Isolation::vm, Placement::third_party}};
+constexpr HostKind kHosts[] = {
+    {"near", Isolation::container, Placement::host, Code::deadline_exceeded},
+    {"strong", Isolation::vm, Placement::own, Code::unavailable},
+    {"weak", Isolation::process, Placement::host, Code::deadline_exceeded},
+    {"far", Isolation::vm, Placement::third_party, Code::unavailable}};
 
 }  // namespace
 
-Hosts::Hosts(Dice& dice, Schedule& schedule, Ledger& ledger, Trace& trace, Mutant mutant)
+Hosts::Hosts(Dice& dice, Schedule& schedule, Ledger& ledger, Trace& trace, const Clock& clock,
+             Mutant mutant)
     : dice_(dice), schedule_(schedule), ledger_(ledger), trace_(trace), mutant_(mutant) {
   for (const auto& kind : kHosts) {
     auto fake = FakeHost::make(kind.name, kind.isolation);
@@ -29,7 +36,9 @@ Hosts::Hosts(Dice& dice, Schedule& schedule, Ledger& ledger, Trace& trace, Mutan
     fake->on_step = [this, which = hosts_.size()](std::string step) {
       return pass(which, std::move(step));
     };
-    hosts_.push_back({std::move(fake), kind.isolation, kind.placement});
+    auto link = std::make_unique<Link>(kind.name, kind.silence, dice, schedule, trace, clock);
+    link->set_on_arrival([this, which = hosts_.size()] { arrive(which); });
+    hosts_.push_back({std::move(fake), kind.isolation, kind.placement, std::move(link)});
   }
   if (mutant_ == Mutant::driver_overstates_isolation)
     find_host("weak")->capabilities.isolation = Isolation::vm;
@@ -41,46 +50,55 @@ std::vector<EngineDriver> Hosts::drivers() {
   mutate_start();
   std::vector<EngineDriver> drivers;
   for (const auto& host : hosts_)
-    drivers.push_back({make_fake_driver(host.fake), "for the simulation"});
+    drivers.push_back({make_linked_driver(host.fake, *host.link), "for the simulation"});
   return drivers;
 }
 
 void Hosts::calm_down() {
   is_calm_ = true;
   bring_all_back();
+  for (auto& host : hosts_) host.link->calm_down();
 }
 
 void Hosts::kill_one() {
   Host& host = hosts_[dice_.below(hosts_.size())];
   if (host.fake->is_down()) return;
-  trace_.count(Fault::driver_dead);
   trace_.say(host.fake->name() + " goes down");
   host.fake->down();
+  host.is_dead_unmet = true;
 }
 
 void Hosts::slow_one_down() {
   Host& host = hosts_[dice_.below(hosts_.size())];
   if (host.is_slow) return;
-  trace_.count(Fault::driver_slow);
   trace_.say(host.fake->name() + " is slow");
   host.is_slow = true;
+  host.is_slow_unmet = true;
+}
+
+void Hosts::cut_one_off() {
+  Link& link = *hosts_[dice_.below(hosts_.size())].link;
+  if (!link.is_cut()) link.cut();
 }
 
 void Hosts::bring_all_back() {
   trace_.say("all hosts are well");
   for (auto& host : hosts_) {
     host.fake->up();
-    host.is_slow = false;
+    host.is_slow = host.is_slow_unmet = host.is_dead_unmet = false;
+    host.link->mend();
   }
 }
 
-void Hosts::expire(Micros now) {
+int Hosts::expire(Micros now) {
+  int ended = 0;
   for (auto& host : hosts_) {
     for (const auto& id : host.fake->ids()) {
       const auto box = host.fake->boxes.at(id);
       const Micros at = box->spec.expires_at;
       if (!box->running || at.count() == 0 || at > now) continue;
       trace_.say(host.fake->name() + " ends " + id);
+      ++ended;
       if (dice_.one_in(3)) {
         host.fake->end_unheard(id);
       } else {
@@ -88,20 +106,36 @@ void Hosts::expire(Micros now) {
       }
     }
   }
+  return ended;
+}
+
+void Hosts::forget_waiters() {
+  for (auto& host : hosts_) host.link->forget_waiters();
+}
+
+void Hosts::meet(bool& unmet, Fault fault) {
+  if (std::exchange(unmet, false)) trace_.count(fault);
+}
+
+void Hosts::arrive(size_t which) {
+  if (hosts_[which].fake->is_down()) meet(hosts_[which].is_dead_unmet, Fault::driver_dead);
 }
 
 Task<> Hosts::pass(size_t which, std::string step) {
   Host& host = hosts_[which];
+  if (host.is_slow) meet(host.is_slow_unmet, Fault::driver_slow);
   CO_TRY_OK(co_await schedule_.point(host.is_slow ? Pace::slow : Pace::usual));
   const bool is_done = step.ends_with(" after");
   if (is_done) {
     mutate(host, step);
     if (step == "create after" || step == "fork after") check_new(host);
   }
-  const bool fails = !is_calm_ && (host.fake->is_down() || dice_.one_in(60));
-  if (!fails) co_return Result<>();
+  if (is_calm_) co_return Result<>();
+  const bool is_dead = host.fake->is_down();
+  if (is_dead) meet(host.is_dead_unmet, Fault::driver_dead);
+  if (!is_dead && !dice_.one_in(60)) co_return Result<>();
   // After it took effect it is the answer that is lost.
-  trace_.count(is_done ? Fault::answer_lost : Fault::call_refused);
+  if (!is_dead) trace_.count(is_done ? Fault::answer_lost : Fault::call_refused);
   trace_.say(host.fake->name() + ": " + step + " fails");
   co_return Error(Code::unavailable, host.fake->name() + " broke off");
 }

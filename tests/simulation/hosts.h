@@ -1,5 +1,5 @@
 // The hosts of a simulated world: four fake drivers, strong and weak, near and far, that are slow,
-// refuse, die and lose answers as the dice say.
+// refuse, die and lose answers as the dice say, each at the end of its link.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 #include "core/engine.h"
 #include "driver/fake_driver.h"
 #include "tests/simulation/ledger.h"
+#include "tests/simulation/link.h"
 #include "tests/simulation/mutant.h"
 #include "tests/simulation/schedule.h"
 #include "tests/simulation/trace.h"
@@ -24,7 +25,8 @@ constexpr const char* kTagFile = "/workspace/tag";
 class Hosts final {
  public:
   // Everything given outlives the hosts.
-  Hosts(Dice& dice, Schedule& schedule, Ledger& ledger, Trace& trace, Mutant mutant);
+  Hosts(Dice& dice, Schedule& schedule, Ledger& ledger, Trace& trace, const Clock& clock,
+        Mutant mutant);
 
   // For a new daemon, over the same hosts.
   std::vector<EngineDriver> drivers();
@@ -33,9 +35,12 @@ class Hosts final {
 
   void kill_one();
   void slow_one_down();
+  void cut_one_off();
   void bring_all_back();
-  // What has outlived its time is ended by its host, which tells or cannot.
-  void expire(Micros now);
+  // What has outlived its time is ended by its host, which tells or cannot. How many that were.
+  int expire(Micros now);
+  // Those who wait have died with their daemon.
+  void forget_waiters();
 
   // The box of a sandbox on the host of this name; null when there is none.
   std::shared_ptr<FakeBox> find(const std::string& host, const std::string& id) const;
@@ -54,10 +59,16 @@ class Hosts final {
     // What it is, whatever it says.
     Isolation isolation;
     Placement placement;
+    std::unique_ptr<Link> link;
     bool is_slow = false;
+    // Nobody has noticed it yet.
+    bool is_dead_unmet = false;
+    bool is_slow_unmet = false;
   };
 
   Task<> pass(size_t which, std::string step);
+  void arrive(size_t which);
+  void meet(bool& unmet, Fault fault);
   void mutate(Host& host, const std::string& step);
   void mutate_start();
   void make_elsewhere(Host& host, const std::string& other);

@@ -66,6 +66,8 @@ class Life final {
   void crash();
   void rest();
   void run_dry();
+  // Nothing new begins before it is done.
+  void go_on_until(const std::shared_ptr<bool>& is_done, const char* what);
   void pass_time(Micros by);
 
   void step();
@@ -118,6 +120,8 @@ class Life final {
   std::optional<std::string> pick_given();
   std::vector<SandboxView> list_all() const;
   void say(const std::string& what) { trace_.say(what); }
+  // Counts with the next operation that a client begins.
+  void leave_for_next(Fault fault) { unmet_.push_back(fault); }
 
   const Mutant mutant_;
   Trace trace_;
@@ -131,6 +135,7 @@ class Life final {
   Hosts hosts_;
   std::vector<Call> calls_;
   std::vector<Asked> repeatable_;  // with a key or a name
+  std::vector<Fault> unmet_;
   int made_ = 0;
   uint64_t operations_ = 0;
   uint64_t acknowledged_ = 0;

@@ -51,6 +51,7 @@ struct Sum {
   uint64_t refused = 0;
   uint64_t queued = 0;
   uint64_t faults[kFaults] = {};
+  uint64_t fewest_faults = UINT64_MAX;  // of a life
   uint64_t lies = 0;
   uint64_t first_lie = 0;
   uint64_t hash = 0;
@@ -82,6 +83,7 @@ void live_all(const Orders& orders, uint64_t first, Sum& sum) {
     sum.refused += outcome.refused;
     sum.queued += outcome.queued;
     for (size_t i = 0; i < kFaults; ++i) sum.faults[i] += outcome.faults[i];
+    if (outcome.lie.empty()) sum.fewest_faults = std::min(sum.fewest_faults, outcome.fault_count);
     sum.hash = (sum.hash ^ outcome.hash) * 0x100000001b3;
     const std::string lie = describe(outcome);
     const bool is_meant =
@@ -143,6 +145,7 @@ void add(Sum& all, const Sum& one) {
   all.refused += one.refused;
   all.queued += one.queued;
   for (size_t i = 0; i < kFaults; ++i) all.faults[i] += one.faults[i];
+  all.fewest_faults = std::min(all.fewest_faults, one.fewest_faults);
   all.lies += one.lies;
   all.hash ^= one.hash;
   all.busy = std::max(all.busy, one.busy);
@@ -192,6 +195,7 @@ void print(const Sum& sum, double took) {
   show("acknowledged", sum.acknowledged);
   for (size_t i = 0; i < kFaults; ++i)
     show(std::string(json::name_of(static_cast<Fault>(i))).c_str(), sum.faults[i]);
+  if (sum.fewest_faults != UINT64_MAX) show("fewest of a life", sum.fewest_faults);
   show("failovers", sum.failovers);
   show("pool_hits", sum.pool_hits);
   show("refused", sum.refused);
