@@ -258,7 +258,7 @@ void Life::begin_use(const std::string& id) {
   ledger_.begin_call(id);
   begin<GuestLease>(engine_->use({}, id), Caller::may_leave, [this, id](Result<GuestLease> used) {
     say("use " + id + ": " + (used ? "done" : used.error().message()));
-    ledger_.end_call(id, used ? std::optional(State::running) : std::nullopt);
+    ledger_.end_use(id, used.has_value());
   });
 }
 
@@ -277,8 +277,7 @@ void Life::wake_all() {
     if (is_given) ledger_.begin_call(view.id);
     begin<GuestLease>(engine_->use({}, view.id), Caller::stays,
                       [this, is_given, id = view.id](Result<GuestLease> used) {
-                        if (is_given)
-                          ledger_.end_call(id, used ? std::optional(State::running) : std::nullopt);
+                        if (is_given) ledger_.end_use(id, used.has_value());
                         if (!used) {
                           return ledger_.accuse("I6: " + id + " rests, and does not come back: " +
                                                 used.error().message());

@@ -46,11 +46,11 @@ Hosts::Hosts(Dice& dice, Schedule& schedule, Ledger& ledger, Trace& trace, const
     find_host("far")->capabilities.placement = Placement::own;
 }
 
-std::vector<EngineDriver> Hosts::drivers() {
+std::vector<EngineDriver> Hosts::drivers(const asio::any_io_executor& executor) {
   mutate_start();
   std::vector<EngineDriver> drivers;
   for (const auto& host : hosts_)
-    drivers.push_back({make_linked_driver(host.fake, *host.link), "for the simulation"});
+    drivers.push_back({make_linked_driver(host.fake, *host.link, executor), "for the simulation"});
   return drivers;
 }
 

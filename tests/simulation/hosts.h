@@ -29,7 +29,7 @@ class Hosts final {
         Mutant mutant);
 
   // For a new daemon, over the same hosts.
-  std::vector<EngineDriver> drivers();
+  std::vector<EngineDriver> drivers(const asio::any_io_executor& executor);
   // No more faults, and all answer.
   void calm_down();
 

@@ -103,6 +103,15 @@ void Ledger::end_call(const std::string& id, std::optional<State> acknowledged) 
   const bool was_alone = given.calls == 1;
   given.calls = std::max(0, given.calls - 1);
   given.state = was_alone ? acknowledged : std::nullopt;
+  given.is_open = !given.state;
+}
+
+void Ledger::end_use(const std::string& id, bool was_used) {
+  auto& given = given_.at(id);
+  const bool was_alone = given.calls == 1;
+  given.calls = std::max(0, given.calls - 1);
+  const bool is_known = was_alone && was_used && !given.is_open;
+  given.state = is_known ? std::optional(State::running) : std::nullopt;
 }
 
 void Ledger::begin_renewal(const std::string& id, std::chrono::seconds ttl, Micros now) {
@@ -129,7 +138,10 @@ void Ledger::end_renewal(const std::string& id, const Result<SandboxView>& answe
 
 void Ledger::forget_calls(Micros now) {
   for (auto& [id, given] : given_) {
-    if (given.calls > 0) given.state = std::nullopt;
+    if (given.calls > 0) {
+      given.state = std::nullopt;
+      given.is_open = true;
+    }
     if (given.renewals > 0 && given.ends_until)
       given.ends_until = std::max(*given.ends_until, now + kRenewal + asked_.at(given.tag).keep);
     given.calls = given.renewals = 0;

@@ -74,8 +74,9 @@ void Life::start() {
   options.profiles = profiles();
   options.pooling = Pooling::on;
   if (mutant_ != Mutant::admission_knows_no_quota) options.admission.quotas = small_quotas();
-  engine_ = std::make_unique<Engine>(loop_->get_executor(), *store_, hosts_.drivers(), metrics_,
-                                     clock_, options);
+  engine_ =
+      std::make_unique<Engine>(loop_->get_executor(), *store_,
+                               hosts_.drivers(loop_->get_executor()), metrics_, clock_, options);
   ledger_.restart_log();
   const auto recovered = std::make_shared<bool>(false);
   begin<void>(engine_->recover(), Caller::stays, [this, recovered](Result<> done) {

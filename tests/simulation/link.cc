@@ -32,6 +32,19 @@ void Link::calm_down() {
   mend();
 }
 
+void Link::forget_waiters() {
+  mended_.reset();
+  for (auto& [number, request] : std::exchange(sent_, {})) {
+    const bool is_on_its_way = !is_calm_ && !is_cut_ && !request.has_arrived();
+    if (is_on_its_way && dice_.one_in(2)) left_over_.push_back(std::move(request));
+  }
+}
+
+uint64_t Link::send(Request request) {
+  sent_.emplace(++last_sent_, std::move(request));
+  return last_sent_;
+}
+
 Link::Trouble Link::throw_dice(Habit habit) {
   if (is_calm_) return Trouble::none;
   switch (dice_.below(150)) {

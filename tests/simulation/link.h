@@ -6,18 +6,22 @@
 // driver gave up comes after that; or one comes twice. Each as far as the transport of a real
 // driver can do it: what is sent again by itself is what HTTP may send again, and creations, which
 // whatever stands before an engine may repeat. Only creations and destructions come late: whoever
-// gave up a pause could not tell it from somebody else's.
+// gave up a pause could not tell it from somebody else's. A creation that was under way when its
+// daemon died may come late, too.
 //
 // Commands in a sandbox go another way, which is not held up.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/event.h"
+#include "driver/driver.h"
 #include "tests/simulation/schedule.h"
 #include "tests/simulation/trace.h"
 
@@ -43,8 +47,19 @@ class Link final {
   void mend();
   // Mended, and no more trouble.
   void calm_down();
-  // Those who wait have died with their daemon.
-  void forget_waiters() { mended_.reset(); }
+  // Those who wait have died with their daemon. What they had sent may be on its way.
+  void forget_waiters();
+
+  // A request that its host may carry out though its daemon is no more.
+  struct Request {
+    std::function<Task<>(Driver& driver)> ask;
+    std::function<bool()> has_arrived;  // the host has begun with it
+  };
+  // It is under way until forget(), with the number that this gives.
+  uint64_t send(Request request);
+  void forget(uint64_t number) { sent_.erase(number); }
+  // What earlier daemons have left on its way.
+  std::vector<Request> take_left_over() { return std::exchange(left_over_, {}); }
 
   // `call` names it; `ask` is the host's part.
   template <typename T>
@@ -55,6 +70,8 @@ class Link final {
   bool comes_twice() { return !is_calm_ && dice_.one_in(40); }
   // Gives up when its patience is over, always; then the host is asked.
   Task<> carry_late(const char* call, std::function<Task<>()> ask);
+  // What its driver has given up, or its daemon has left on its way.
+  Task<> arrive_late(const char* call, std::function<Task<>()> ask);
   // A second request, of which nobody takes the answer.
   Task<> carry_copy(const char* call, std::function<Task<>()> ask);
 
@@ -65,7 +82,6 @@ class Link final {
   Task<> wait_until_mended(Micros until);
   Task<> hold_up(const char* call);
   Task<> wait_in_vain(Micros until);
-  Task<> arrive_late(const char* call, std::function<Task<>()> ask);
   void note(Fault fault, const char* call, const char* what);
   Error silence() const;
 
@@ -77,6 +93,9 @@ class Link final {
   const Clock& clock_;
   std::function<void()> on_arrival_;
   std::optional<Event> mended_;
+  std::map<uint64_t, Request> sent_;
+  uint64_t last_sent_ = 0;
+  std::vector<Request> left_over_;
   bool is_cut_ = false;
   bool has_held_back_ = false;  // since it was cut
   bool is_calm_ = false;

@@ -5,7 +5,7 @@
 namespace atl::simulation {
 namespace {
 
-// What a request says; who sent it no longer listens.
+// What a request says; whoever sent it no longer listens.
 SandboxSpec copy_of(const SandboxSpec& spec) {
   SandboxSpec copy;
   copy.id = spec.id;
@@ -19,10 +19,17 @@ SandboxSpec copy_of(const SandboxSpec& spec) {
   return copy;
 }
 
-// FakeDriver::create, of which nobody takes the sandbox.
-Task<> create_unheard(Driver* driver, SandboxSpec spec) {
-  CO_TRY(const auto made, co_await driver->create(std::move(spec)));
+Task<> create_unheard(Driver& driver, SandboxSpec spec) {
+  CO_TRY(const auto made, co_await driver.create(std::move(spec)));
   co_return Result<>();
+}
+
+// A creation of which nobody takes the sandbox.
+Link::Request unheard(std::shared_ptr<FakeHost> host, const SandboxSpec& spec) {
+  return {.ask = [sent = std::make_shared<SandboxSpec>(copy_of(spec))](
+                     Driver& driver) { return create_unheard(driver, std::move(*sent)); },
+          .has_arrived = [host = std::move(host),
+                          id = spec.id] { return host->has(id) || host->remains.contains(id); }};
 }
 
 // A destruction that comes late means the sandbox that it was about, and not what has its id since.
@@ -92,6 +99,14 @@ class LinkedDriver final : public Driver, private DriverListener {
     inner_->set_listener(this);
   }
 
+  void receive_left_over(const asio::any_io_executor& executor) {
+    for (auto& request : link_.take_left_over()) {
+      spawn(executor, link_.arrive_late("create", [this, request = std::move(request)] {
+        return request.ask(*inner_);
+      }));
+    }
+  }
+
   std::string_view name() const override { return inner_->name(); }
   std::optional<int64_t> only_user() const override { return inner_->only_user(); }
   Isolation strongest(std::string_view runtime) const override {
@@ -114,22 +129,23 @@ class LinkedDriver final : public Driver, private DriverListener {
 
   Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec) override {
     if (link_.comes_late()) {
-      const auto sent = std::make_shared<SandboxSpec>(copy_of(spec));
       const auto given_up = co_await link_.carry_late(
-          "create", [this, sent] { return create_unheard(inner_.get(), std::move(*sent)); });
+          "create", [this, copy = unheard(host_, spec)] { return copy.ask(*inner_); });
       co_return given_up.error();
     }
     if (link_.comes_twice()) {
-      const auto sent = std::make_shared<SandboxSpec>(copy_of(spec));
       const auto executor = co_await asio::this_coro::executor;
-      spawn(executor, link_.carry_copy("create", [this, sent] {
-        return create_unheard(inner_.get(), std::move(*sent));
+      spawn(executor, link_.carry_copy("create", [this, copy = unheard(host_, spec)] {
+        return copy.ask(*inner_);
       }));
     }
+    const uint64_t number = link_.send(unheard(host_, spec));
     const auto sent = std::make_shared<SandboxSpec>(std::move(spec));
-    CO_TRY(auto made, co_await link_.carry<std::unique_ptr<Sandbox>>(
-                          "create", [this, sent] { return inner_->create(std::move(*sent)); }));
-    co_return std::make_unique<LinkedSandbox>(host_, link_, std::move(made));
+    auto made = co_await link_.carry<std::unique_ptr<Sandbox>>(
+        "create", [this, sent] { return inner_->create(std::move(*sent)); });
+    link_.forget(number);
+    if (!made) co_return std::move(made).error();
+    co_return std::make_unique<LinkedSandbox>(host_, link_, *std::move(made));
   }
 
   Task<std::unique_ptr<Sandbox>> attach(std::string id) override {
@@ -181,8 +197,11 @@ class LinkedDriver final : public Driver, private DriverListener {
 
 }  // namespace
 
-std::unique_ptr<Driver> make_linked_driver(std::shared_ptr<FakeHost> host, Link& link) {
-  return std::make_unique<LinkedDriver>(std::move(host), link);
+std::unique_ptr<Driver> make_linked_driver(std::shared_ptr<FakeHost> host, Link& link,
+                                           const asio::any_io_executor& executor) {
+  auto driver = std::make_unique<LinkedDriver>(std::move(host), link);
+  driver->receive_left_over(executor);
+  return driver;
 }
 
 }  // namespace atl::simulation

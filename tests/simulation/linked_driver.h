@@ -9,7 +9,8 @@
 
 namespace atl::simulation {
 
-// The link outlives it.
-std::unique_ptr<Driver> make_linked_driver(std::shared_ptr<FakeHost> host, Link& link);
+// The link outlives it. What an earlier daemon has left on its way arrives on `executor`.
+std::unique_ptr<Driver> make_linked_driver(std::shared_ptr<FakeHost> host, Link& link,
+                                           const asio::any_io_executor& executor);
 
 }  // namespace atl::simulation
