@@ -29,7 +29,6 @@ Hosts::Hosts(Dice& dice, Schedule& schedule, Ledger& ledger, Trace& trace, const
     : dice_(dice), schedule_(schedule), ledger_(ledger), trace_(trace), mutant_(mutant) {
   for (const auto& kind : kHosts) {
     auto fake = FakeHost::make(kind.name, kind.isolation);
-    fake->capabilities.placement = kind.placement;
     fake->capabilities.pause = Pause::memory;
     fake->capabilities.fork = true;
     fake->capabilities.reset = true;
@@ -38,19 +37,35 @@ Hosts::Hosts(Dice& dice, Schedule& schedule, Ledger& ledger, Trace& trace, const
     };
     auto link = std::make_unique<Link>(kind.name, kind.silence, dice, schedule, trace, clock);
     link->set_on_arrival([this, which = hosts_.size()] { arrive(which); });
-    hosts_.push_back({std::move(fake), kind.isolation, kind.placement, std::move(link)});
+    const Kind well{kind.isolation, kind.placement};
+    Kind says = well;
+    if (mutant_ == Mutant::driver_overstates_isolation && fake->name() == "weak")
+      says.isolation = Isolation::vm;
+    if (mutant_ == Mutant::driver_understates_distance && fake->name() == "far")
+      says.placement = Placement::own;
+    fake->capabilities.isolation = says.isolation;
+    fake->capabilities.placement = says.placement;
+    hosts_.push_back({std::move(fake), well, well, says, std::move(link)});
   }
-  if (mutant_ == Mutant::driver_overstates_isolation)
-    find_host("weak")->capabilities.isolation = Isolation::vm;
-  if (mutant_ == Mutant::driver_understates_distance)
-    find_host("far")->capabilities.placement = Placement::own;
 }
 
 std::vector<EngineDriver> Hosts::drivers(const asio::any_io_executor& executor) {
   mutate_start();
   std::vector<EngineDriver> drivers;
-  for (const auto& host : hosts_)
-    drivers.push_back({make_linked_driver(host.fake, *host.link, executor), "for the simulation"});
+  for (auto& host : hosts_) {
+    Watch watch{
+        .on_create = [&host](const std::string& id) { host.made_as.insert_or_assign(id, host.is); },
+        // As its parent is.
+        .on_fork =
+            [&host](const std::string& parent, const std::string& id) {
+              const auto made = host.made_as.find(parent);
+              host.made_as.insert_or_assign(id,
+                                            made == host.made_as.end() ? host.is : made->second);
+            },
+        .on_probed = [this, &host](Capabilities& found) { tell_narrowing(host, found); }};
+    drivers.push_back({make_linked_driver(host.fake, *host.link, std::move(watch), executor),
+                       "for the simulation"});
+  }
   return drivers;
 }
 
@@ -81,12 +96,36 @@ void Hosts::cut_one_off() {
   if (!link.is_cut()) link.cut();
 }
 
+void Hosts::narrow_one() { hosts_[dice_.below(hosts_.size())].narrows = true; }
+
+// It is narrower once the engine knows, so that what is made too weak or too far away after that is
+// the engine's fault, and nothing that nobody could know.
+void Hosts::tell_narrowing(Host& host, Capabilities& found) {
+  if (!std::exchange(host.narrows, false)) return;
+  Capabilities& says = host.fake->capabilities;
+  const bool is_lower = host.is.placement == Placement::third_party || dice_.one_in(2);
+  if (is_lower && host.is.isolation != Isolation::none) {
+    host.is.isolation = static_cast<Isolation>(dice_.below(static_cast<size_t>(host.is.isolation)));
+    says.isolation = std::min(says.isolation, host.is.isolation);
+  } else {
+    host.is.placement = says.placement = Placement::third_party;
+  }
+  found.isolation = says.isolation;
+  found.placement = says.placement;
+  trace_.count(Fault::driver_narrowed);
+  trace_.say(host.fake->name() + " has narrowed");
+}
+
 void Hosts::bring_all_back() {
   trace_.say("all hosts are well");
   for (auto& host : hosts_) {
     host.fake->up();
     host.is_slow = host.is_slow_unmet = host.is_dead_unmet = false;
     host.link->mend();
+    host.narrows = false;
+    host.is = host.well;
+    host.fake->capabilities.isolation = host.says.isolation;
+    host.fake->capabilities.placement = host.says.placement;
   }
 }
 
@@ -217,11 +256,13 @@ void Hosts::check_new(const Host& host) {
 }
 
 Found Hosts::look_at(const Host& host, const FakeBox& box) const {
+  const auto made = host.made_as.find(box.id);
+  const Kind kind = made != host.made_as.end() ? made->second : host.is;
   Found found{.host = host.fake->name(),
               .is_fork = host.fake->forked.contains(box.id),
               .is_running = box.running,
-              .isolation = host.isolation,
-              .placement = host.placement};
+              .isolation = kind.isolation,
+              .placement = kind.placement};
   const auto tag = box.spec.env.find(kTag);
   const auto file = box.files.find(kTagFile);
   if (tag != box.spec.env.end()) {
@@ -247,7 +288,7 @@ FakeHost* Hosts::find_host(const std::string& name) const {
 Found Hosts::place_of(const std::string& name) const {
   for (const auto& host : hosts_) {
     if (host.fake->name() == name)
-      return {.host = name, .isolation = host.isolation, .placement = host.placement};
+      return {.host = name, .isolation = host.well.isolation, .placement = host.well.placement};
   }
   return {.host = name};
 }

@@ -254,7 +254,7 @@ std::optional<std::string> Life::pick_given() {
 // What the world does.
 
 void Life::fault() {
-  switch (dice_.below(17)) {
+  switch (dice_.below(18)) {
     case 0:
     case 1:
       trace_.count(Fault::daemon_killed);
@@ -288,6 +288,8 @@ void Life::fault() {
     case 14:
     case 15:
       return hosts_.cut_one_off();
+    case 16:
+      return narrow_a_driver();
     default:
       return let_a_sandbox_die();
   }
@@ -310,6 +312,11 @@ void Life::let_time_pass() {
   say(std::to_string(by.count()) + " s pass");
   pass_time(by);
   if (hosts_.expire(clock_.boot()) > 0) trace_.count(Fault::time_passed);
+}
+
+void Life::narrow_a_driver() {
+  hosts_.narrow_one();
+  begin<void>(engine_->probe_drivers(), Caller::may_leave, [](Result<>) {});
 }
 
 // By hours or by days: sandboxes and sessions live as long as before, and keys are known as long.

@@ -112,6 +112,7 @@ class Life final {
   void fault();
   void restart_in_order();
   void let_time_pass();
+  void narrow_a_driver();
   void set_clock();
   void let_a_caller_leave();
   void let_a_sandbox_die();

@@ -94,8 +94,11 @@ class LinkedSandbox final : public Sandbox {
 
 class LinkedDriver final : public Driver, private DriverListener {
  public:
-  LinkedDriver(std::shared_ptr<FakeHost> host, Link& link)
-      : host_(std::move(host)), link_(link), inner_(make_fake_driver(host_)) {
+  LinkedDriver(std::shared_ptr<FakeHost> host, Link& link, Watch watch)
+      : host_(std::move(host)),
+        link_(link),
+        watch_(std::move(watch)),
+        inner_(make_fake_driver(host_)) {
     inner_->set_listener(this);
   }
 
@@ -115,10 +118,16 @@ class LinkedDriver final : public Driver, private DriverListener {
   bool is_somebody_elses() const override { return inner_->is_somebody_elses(); }
 
   Task<Capabilities> probe() override {
-    return link_.carry<Capabilities>("probe", [this] { return inner_->probe(); });
+    CO_TRY(auto found,
+           co_await link_.carry<Capabilities>("probe", [this] { return inner_->probe(); }));
+    watch_.on_probed(found);
+    co_return found;
   }
   Task<Capabilities> probe_with_runtimes() override {
-    return link_.carry<Capabilities>("probe", [this] { return inner_->probe_with_runtimes(); });
+    CO_TRY(auto found, co_await link_.carry<Capabilities>(
+                           "probe", [this] { return inner_->probe_with_runtimes(); }));
+    watch_.on_probed(found);
+    co_return found;
   }
   Task<std::string> explain(SandboxSpec spec) override {
     const auto sent = std::make_shared<SandboxSpec>(std::move(spec));
@@ -128,6 +137,7 @@ class LinkedDriver final : public Driver, private DriverListener {
   std::string reserve(const SandboxSpec& spec) override { return inner_->reserve(spec); }
 
   Task<std::unique_ptr<Sandbox>> create(SandboxSpec spec) override {
+    watch_.on_create(spec.id);
     if (link_.comes_late()) {
       const auto given_up = co_await link_.carry_late(
           "create", [this, copy = unheard(host_, spec)] { return copy.ask(*inner_); });
@@ -179,6 +189,7 @@ class LinkedDriver final : public Driver, private DriverListener {
         "drop_snapshot", [this, id] { return inner_->drop_snapshot(id); }, Habit::sends_again);
   }
   Task<> fork(Sandbox& parent, std::vector<SandboxSpec> children, SnapshotRequest by) override {
+    for (const auto& child : children) watch_.on_fork(parent.id(), child.id);
     const auto sent = std::make_shared<std::vector<SandboxSpec>>(std::move(children));
     return link_.carry<void>("fork", [this, forked = &parent, sent, by] {
       return inner_->fork(*forked, std::move(*sent), by);
@@ -192,14 +203,15 @@ class LinkedDriver final : public Driver, private DriverListener {
 
   const std::shared_ptr<FakeHost> host_;
   Link& link_;
+  const Watch watch_;
   const std::unique_ptr<Driver> inner_;
 };
 
 }  // namespace
 
-std::unique_ptr<Driver> make_linked_driver(std::shared_ptr<FakeHost> host, Link& link,
+std::unique_ptr<Driver> make_linked_driver(std::shared_ptr<FakeHost> host, Link& link, Watch watch,
                                            const asio::any_io_executor& executor) {
-  auto driver = std::make_unique<LinkedDriver>(std::move(host), link);
+  auto driver = std::make_unique<LinkedDriver>(std::move(host), link, std::move(watch));
   driver->receive_left_over(executor);
   return driver;
 }

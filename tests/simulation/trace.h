@@ -20,6 +20,7 @@ enum class Fault : uint8_t {
   daemon_restarted,
   driver_dead,
   driver_slow,
+  driver_narrowed,
   call_refused,
   answer_lost,
   link_partitioned,
@@ -34,10 +35,10 @@ enum class Fault : uint8_t {
   sandbox_died,
   request_storm,
 };
-BOOST_DESCRIBE_ENUM(Fault, daemon_killed, daemon_restarted, driver_dead, driver_slow, call_refused,
-                    answer_lost, link_partitioned, link_delayed, answer_late, request_late,
-                    request_twice, store_full, clock_set, time_passed, caller_gone, sandbox_died,
-                    request_storm)
+BOOST_DESCRIBE_ENUM(Fault, daemon_killed, daemon_restarted, driver_dead, driver_slow,
+                    driver_narrowed, call_refused, answer_lost, link_partitioned, link_delayed,
+                    answer_late, request_late, request_twice, store_full, clock_set, time_passed,
+                    caller_gone, sandbox_died, request_storm)
 constexpr size_t kFaults = static_cast<size_t>(Fault::request_storm) + 1;
 
 class Trace final {
