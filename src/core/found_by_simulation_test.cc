@@ -209,6 +209,61 @@ TEST_F(FoundBySimulationTest, WhatAnEarlierDaemonHadBegunIsUndoneBeforeAnythingN
   EXPECT_TRUE(world_.host().boxes.at(id)->paused);
 }
 
+TEST_F(FoundBySimulationTest, WhatIsToBeDestroyedIsNotTakenUpByWhoeverWaitedForItsTurn) {
+  const auto id = world_.create()->id;
+  world_.crash();
+  world_.host().fail("attach", Error(Code::internal, "not now"));
+  world_.start();
+  world_.host().hold("destroy");
+  const auto destruction = world_.begin(world_.engine().destroy({}, id));
+  wait_for_call("destroy");
+  const auto sweep = world_.begin(world_.engine().sweep());
+  world_.settle();  // it comes to what was not taken up at the start, and waits
+  world_.host().on_step = [](std::string step) -> Task<> {
+    return [](bool fails) -> Task<> {
+      if (fails) co_return Error(Code::unavailable, "nobody answers");
+      co_return Result<>();
+    }(step == "destroy before");
+  };
+  world_.host().release("destroy");
+  world_.wait_until([&] { return destruction.done() && sweep.done(); });
+  ASSERT_FALSE(destruction.get());
+
+  for (const auto& event : world_.engine().events().after(0, 1000).events)
+    EXPECT_NE(event->to, State::running) << "whoever is given it loses it";
+  world_.host().on_step = nullptr;
+  world_.sweep();
+  EXPECT_THAT(world_.host().ids(), IsEmpty());
+}
+
+TEST_F(FoundBySimulationTest, NothingIsMadeAnewWhereItsDriverHasComeToOfferLess) {
+  world_.host().capabilities.reset = true;
+  world_.restart();
+  const auto id = world_.create()->id;
+  world_.host().capabilities.isolation = Isolation::process;
+  ASSERT_TRUE(world_.run(world_.engine().probe_drivers()));
+
+  const auto refused = world_.run(world_.engine().reset({}, id, {}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::unavailable);
+  EXPECT_THAT(refused.error().message(), HasSubstr("offers process at host now"));
+  EXPECT_TRUE(world_.host().is_running(id)) << "the old one was destroyed for nothing";
+
+  world_.host().capabilities.isolation = Isolation::container;
+  ASSERT_TRUE(world_.run(world_.engine().probe_drivers()));
+  world_.host().hold("destroy");
+  const auto late = world_.begin(world_.engine().reset({}, id, {}));
+  wait_for_call("destroy");
+  world_.host().capabilities.placement = Placement::third_party;
+  ASSERT_TRUE(world_.run(world_.engine().probe_drivers()));
+  world_.host().release("destroy");
+  world_.wait_until([&] { return late.done(); });
+
+  EXPECT_FALSE(late.get()) << "it is farther away than whoever has it was told";
+  EXPECT_THAT(world_.host().ids(), IsEmpty());
+  EXPECT_EQ(world_.state_of(id), State::failed);
+}
+
 TEST_F(FoundBySimulationTest, WhatIsConfirmedAgainIsWritten) {
   const auto id = world_.create()->id;
   accepts_ = 1;  // the intent, and not how it went

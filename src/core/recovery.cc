@@ -88,7 +88,8 @@ Task<std::vector<store::PoolRow>> Recovery::load() {
 
 Task<> Recovery::settle(RecordPtr record) {
   CO_TRY(auto turn, co_await record->turns.take());
-  if (!record->awaits_driver || record->ended_at) co_return Result<>();
+  // While this waited somebody may have wanted its end; what is only to go is nobody's any more.
+  if (!record->awaits_driver || record->is_doomed || record->ended_at) co_return Result<>();
   DriverSlot* slot = parts_.drivers.find(record->driver);
   if (slot == nullptr || !slot->capabilities) co_return Result<>();
   if (record->attach_not_before > parts_.clock.boot()) co_return Result<>();

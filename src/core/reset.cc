@@ -9,6 +9,7 @@
 #include "core/hooks.h"
 #include "core/profile_use.h"
 #include "core/request_check.h"
+#include "core/router.h"
 #include "core/startup.h"
 #include "core/tenant_floor.h"
 #include "telemetry/log.h"
@@ -29,11 +30,28 @@ Result<> check_has_no_directories(const SandboxRecord& record) {
       .with_hint("destroy it, and create a new one");
 }
 
+// A sandbox stays what whoever has it was told that it is, so there is no new one where its driver
+// has come to offer less.
+Result<> check_offers_as_much(const DriverSlot& slot, const SandboxRecord& record) {
+  if (!slot.capabilities) return {};
+  const Isolation isolation = isolation_of(*slot.capabilities, record.asked.runtime);
+  const Placement placement = slot.capabilities->placement;
+  if (isolation >= record.isolation && placement <= record.placement) return {};
+  const auto words = [](Isolation has, Placement at) {
+    return std::string(json::name_of(has)) + " at " + std::string(json::name_of(at));
+  };
+  return Error(Code::unavailable, slot.name() + " offers " + words(isolation, placement) +
+                                      " now, and sandbox " + record.id + " has " +
+                                      words(record.isolation, record.placement))
+      .with_hint("repair " + slot.name() + ", or create a new sandbox");
+}
+
 }  // namespace
 
 Task<Changer::Remake> Changer::prepare_remake(RecordPtr record, Caller caller) {
   Remake with;
   CO_TRY(with.slot, parts_.drivers.get_ready(record->driver));
+  CO_TRY_OK(check_offers_as_much(*with.slot, *record));
   if (!record->asked.snapshot.empty()) {
     auto used = parts_.snapshots.use(caller, record->asked.snapshot);
     if (!used) co_return std::move(used).error().with("what the sandbox was made from");
@@ -141,7 +159,9 @@ Task<SandboxView> Changer::remake(RecordPtr record, Remake with, Intent intent, 
   spec.give_up = record->give_up;
   spec.root = std::move(with.root.root);
   spec.template_id = std::move(with.root.template_id);
-  auto made = co_await make_anew(*with.slot->driver, with.old, std::move(spec));
+  auto made = co_await make_anew(
+      *with.slot->driver, with.old, std::move(spec),
+      [record, slot = with.slot] { return check_offers_as_much(*slot, *record); });
   Result<> begun;
   if (made) {
     record->handle = *std::move(made);

@@ -55,13 +55,14 @@ Task<> fork_by_snapshot(Driver& driver, Sandbox& parent, std::vector<SandboxSpec
 }
 
 Task<std::unique_ptr<Sandbox>> make_anew(Driver& driver, std::shared_ptr<Sandbox> sandbox,
-                                         SandboxSpec spec) {
+                                         SandboxSpec spec, std::function<Result<>()> may_begin) {
   if (sandbox) {
     CO_TRY_OK(co_await sandbox->destroy());
   } else {
     // Half of one may be left of a creation or a destruction that was interrupted.
     CO_TRY_OK(co_await driver.destroy_orphan(spec.id));
   }
+  CO_TRY_OK(may_begin());
   co_return co_await driver.create(std::move(spec));
 }
 

@@ -158,9 +158,9 @@ Task<> fork_by_snapshot(Driver& driver, Sandbox& parent, std::vector<SandboxSpec
 
 // The sandbox made anew under its id, for a driver with Capabilities::reset: the old one is
 // destroyed first, so nothing of whoever used it can be in the new one; without a handle, what may
-// be left of it. `spec` is as for create().
-// When it fails the old one may be gone.
+// be left of it. `spec` is as for create(). `may_begin` is asked once the old one is gone, since
+// the driver may have come to offer less meanwhile. When it fails the old one may be gone.
 Task<std::unique_ptr<Sandbox>> make_anew(Driver& driver, std::shared_ptr<Sandbox> sandbox,
-                                         SandboxSpec spec);
+                                         SandboxSpec spec, std::function<Result<>()> may_begin);
 
 }  // namespace atl

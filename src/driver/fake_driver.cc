@@ -62,6 +62,7 @@ class FakeSandbox final : public Sandbox {
   Task<> pause() override {
     if (host_->capabilities.pause == Pause::none) co_return lacking("pause");
     CO_TRY_OK(co_await host_->enter("pause", box_->id));
+    if (!is_running()) co_return Error(Code::conflict, "sandbox " + id() + " does not run");
     box_->paused = true;
     co_return co_await host_->leave("pause");
   }

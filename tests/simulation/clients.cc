@@ -44,10 +44,7 @@ bool Life::begin_create() {
   asked.is_pooled = dice_.one_in(3);
   if (dice_.one_in(3)) asked.key = "key-" + number;
   if (dice_.one_in(4)) asked.name = "box-" + std::to_string(dice_.below(6));
-  asked.floor = dice_.pick(
-      std::vector{Isolation::none, Isolation::process, Isolation::container, Isolation::vm});
-  asked.placement = dice_.pick(
-      std::vector{Placement::host, Placement::own, Placement::own, Placement::third_party});
+  draw_place(asked);
   asked.ttl = std::chrono::seconds(dice_.one_in(4) ? 60 : 3600);
   if (dice_.one_in(2)) asked.strategy = static_cast<policy::Strategy>(dice_.below(5));
   const std::vector keeps{OnEnd::stop, OnEnd::pause};
@@ -61,6 +58,13 @@ bool Life::begin_create() {
   if (!asked.key.empty() || !asked.name.empty()) repeatable_.push_back(asked);
   create(asked);
   return true;
+}
+
+void Life::draw_place(Asked& asked) {
+  asked.floor = dice_.pick(
+      std::vector{Isolation::none, Isolation::process, Isolation::container, Isolation::vm});
+  asked.placement = dice_.pick(
+      std::vector{Placement::host, Placement::own, Placement::own, Placement::third_party});
 }
 
 bool Life::begin_repeat() {
@@ -139,7 +143,8 @@ void Life::check_fresh(const std::string& tag, const SandboxView& view) {
 
 bool Life::begin_run() {
   const std::string tag = "run" + std::to_string(++made_);
-  const Asked asked{.tag = tag, .is_pooled = dice_.one_in(3)};
+  Asked asked{.tag = tag, .is_pooled = dice_.one_in(3)};
+  draw_place(asked);
   ledger_.ask(asked);
   ExecRequest exec;
   exec.argv = {"echo", tag};
@@ -149,6 +154,11 @@ bool Life::begin_run() {
                      if (!done) return say(tag + ": " + done.error().message());
                      if (done->exec.out != tag + "\n")
                        ledger_.accuse("I1: " + tag + " was answered with another's output");
+                     // An answer to a run tells its isolation, and where it was by a name.
+                     Found place = hosts_.place_of(done->driver);
+                     place.tag = tag;
+                     ledger_.check_told(tag, tag, done->isolation, place.placement);
+                     ledger_.check_floor(tag, place);
                    });
   return true;
 }
@@ -248,7 +258,7 @@ void Life::begin_use(const std::string& id) {
   ledger_.begin_call(id);
   begin<GuestLease>(engine_->use({}, id), Caller::may_leave, [this, id](Result<GuestLease> used) {
     say("use " + id + ": " + (used ? "done" : used.error().message()));
-    ledger_.end_call(id, used ? std::optional(State::running) : std::nullopt);
+    ledger_.end_use(id, used.has_value());
   });
 }
 
@@ -267,8 +277,7 @@ void Life::wake_all() {
     if (is_given) ledger_.begin_call(view.id);
     begin<GuestLease>(engine_->use({}, view.id), Caller::stays,
                       [this, is_given, id = view.id](Result<GuestLease> used) {
-                        if (is_given)
-                          ledger_.end_call(id, used ? std::optional(State::running) : std::nullopt);
+                        if (is_given) ledger_.end_use(id, used.has_value());
                         if (!used) {
                           return ledger_.accuse("I6: " + id + " rests, and does not come back: " +
                                                 used.error().message());

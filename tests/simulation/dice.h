@@ -1,6 +1,7 @@
 // Dice: all chance of one simulated life, from one number. The same seed gives the same throws.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

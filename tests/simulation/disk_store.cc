@@ -10,11 +10,12 @@ Disk::Disk() : nobodys(std::make_unique<asio::io_context>()), written(nobodys->g
 Disk::~Disk() = default;
 
 DiskStore::DiskStore(asio::any_io_executor executor, Disk& disk, Schedule& schedule, Dice& dice,
-                     Mutant mutant)
+                     Trace& trace, Mutant mutant)
     : executor_(std::move(executor)),
       disk_(disk),
       schedule_(schedule),
       dice_(dice),
+      trace_(trace),
       mutant_(mutant) {}
 
 Task<std::optional<store::SandboxRow>> DiskStore::find_sandbox(std::string id) {
@@ -54,6 +55,7 @@ Task<> DiskStore::write(store::Transaction transaction) {
   CO_TRY_OK(co_await schedule_.point());
   if (disk_.refusals > 0) {
     --disk_.refusals;
+    if (std::exchange(disk_.is_unmet, false)) trace_.count(Fault::store_full);
     co_return Error(Code::out_of_space, "the disk is full");
   }
   mutate(transaction);

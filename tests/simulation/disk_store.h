@@ -11,6 +11,7 @@
 #include "store/memory_store.h"
 #include "tests/simulation/mutant.h"
 #include "tests/simulation/schedule.h"
+#include "tests/simulation/trace.h"
 
 namespace boost::asio {
 class io_context;
@@ -24,13 +25,15 @@ struct Disk {
 
   std::unique_ptr<asio::io_context> nobodys;  // what lies on a disk has no loop
   store::MemoryStore written;
-  int refusals = 0;  // so many of the next transactions find no room
+  int refusals = 0;       // so many of the next transactions find no room
+  bool is_unmet = false;  // and none of them has come yet
 };
 
 class DiskStore final : public store::Store {
  public:
+  // All but the executor outlive it.
   DiskStore(asio::any_io_executor executor, Disk& disk, Schedule& schedule, Dice& dice,
-            Mutant mutant);
+            Trace& trace, Mutant mutant);
 
   Task<store::Contents> load() override { return disk_.written.load(); }
   Task<std::optional<store::SandboxRow>> find_sandbox(std::string id) override;
@@ -52,6 +55,7 @@ class DiskStore final : public store::Store {
   Disk& disk_;
   Schedule& schedule_;
   Dice& dice_;
+  Trace& trace_;
   const Mutant mutant_;
   std::deque<Item> queue_;
   bool is_writing_ = false;

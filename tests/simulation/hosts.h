@@ -1,5 +1,5 @@
 // The hosts of a simulated world: four fake drivers, strong and weak, near and far, that are slow,
-// refuse, die and lose answers as the dice say.
+// refuse, die and lose answers as the dice say, each at the end of its link.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 #include "core/engine.h"
 #include "driver/fake_driver.h"
 #include "tests/simulation/ledger.h"
+#include "tests/simulation/link.h"
 #include "tests/simulation/mutant.h"
 #include "tests/simulation/schedule.h"
 #include "tests/simulation/trace.h"
@@ -24,22 +25,30 @@ constexpr const char* kTagFile = "/workspace/tag";
 class Hosts final {
  public:
   // Everything given outlives the hosts.
-  Hosts(Dice& dice, Schedule& schedule, Ledger& ledger, Trace& trace, Mutant mutant);
+  Hosts(Dice& dice, Schedule& schedule, Ledger& ledger, Trace& trace, const Clock& clock,
+        Mutant mutant);
 
   // For a new daemon, over the same hosts.
-  std::vector<EngineDriver> drivers();
+  std::vector<EngineDriver> drivers(const asio::any_io_executor& executor);
   // No more faults, and all answer.
   void calm_down();
 
   void kill_one();
   void slow_one_down();
+  void cut_one_off();
+  // From its next probe on it offers less isolation, or is farther away.
+  void narrow_one();
   void bring_all_back();
-  // What has outlived its time is ended by its host, which tells or cannot.
-  void expire(Micros now);
+  // What has outlived its time is ended by its host, which tells or cannot. How many that were.
+  int expire(Micros now);
+  // Those who wait have died with their daemon.
+  void forget_waiters();
 
   // The box of a sandbox on the host of this name; null when there is none.
   std::shared_ptr<FakeBox> find(const std::string& host, const std::string& id) const;
   FakeHost* find_host(const std::string& name) const;
+  // What a host of this name is when it is well.
+  Found place_of(const std::string& name) const;
   // The request that made what is there under this id; "" = nothing is there, or it says nothing.
   std::string tag_of(const std::string& id) const;
   std::map<std::string, std::vector<Found>> find_all() const;
@@ -47,15 +56,30 @@ class Hosts final {
   uint64_t failovers() const;
 
  private:
-  struct Host {
-    std::shared_ptr<FakeHost> fake;
-    // What it is, whatever it says.
+  struct Kind {
     Isolation isolation;
     Placement placement;
+  };
+  struct Host {
+    std::shared_ptr<FakeHost> fake;
+    // What it is, whatever it says; what it is when it is well, and says then.
+    Kind is;
+    Kind well;
+    Kind says;
+    std::unique_ptr<Link> link;
     bool is_slow = false;
+    // Nobody has noticed it yet.
+    bool is_dead_unmet = false;
+    bool is_slow_unmet = false;
+    bool narrows = false;  // and the engine has not been told
+    // By id: what it was when it was asked for the sandbox, which that is for good.
+    std::map<std::string, Kind> made_as = {};
   };
 
   Task<> pass(size_t which, std::string step);
+  void arrive(size_t which);
+  void meet(bool& unmet, Fault fault);
+  void tell_narrowing(Host& host, Capabilities& found);
   void mutate(Host& host, const std::string& step);
   void mutate_start();
   void make_elsewhere(Host& host, const std::string& other);

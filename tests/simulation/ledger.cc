@@ -16,11 +16,7 @@ bool is_over(State state) { return state == State::destroyed; }
 void Ledger::give(const std::string& tag, const std::string& made_by, const SandboxView& view,
                   Micros now) {
   const Asked& asked = asked_.at(tag);
-  if (view.isolation < asked.floor) {
-    accuse("floor: " + view.id + " has " + text(view.isolation) + ", and " + text(asked.floor) +
-           " was asked");
-  }
-  if (view.placement > asked.placement) accuse("placement: " + view.id + " is too far away");
+  check_told(tag, view.id, view.isolation, view.placement);
   if (!asked.key.empty()) {
     const std::string& first = of_key_.try_emplace(asked.key, tag).first->second;
     const bool is_of_another =
@@ -50,6 +46,19 @@ void Ledger::give(const std::string& tag, const std::string& made_by, const Sand
   const Asked& before = asked_.at(given->second.tag);
   const bool same = given->second.tag == tag || (!asked.name.empty() && before.name == asked.name);
   if (!same) accuse("I3: " + view.id + " was handed out for two requests");
+}
+
+void Ledger::check_told(const std::string& tag, const std::string& what, Isolation isolation,
+                        Placement placement) {
+  const Asked& asked = asked_.at(tag);
+  if (isolation < asked.floor) {
+    accuse("floor: " + what + " has " + text(isolation) + ", and " + text(asked.floor) +
+           " was asked");
+  }
+  if (placement > asked.placement) {
+    accuse("placement: " + what + " is at " + text(placement) + ", and " + text(asked.placement) +
+           " was asked");
+  }
 }
 
 void Ledger::refuse(const std::string& tag, const Error& why, Micros now) {
@@ -94,6 +103,15 @@ void Ledger::end_call(const std::string& id, std::optional<State> acknowledged) 
   const bool was_alone = given.calls == 1;
   given.calls = std::max(0, given.calls - 1);
   given.state = was_alone ? acknowledged : std::nullopt;
+  given.is_open = !given.state;
+}
+
+void Ledger::end_use(const std::string& id, bool was_used) {
+  auto& given = given_.at(id);
+  const bool was_alone = given.calls == 1;
+  given.calls = std::max(0, given.calls - 1);
+  const bool is_known = was_alone && was_used && !given.is_open;
+  given.state = is_known ? std::optional(State::running) : std::nullopt;
 }
 
 void Ledger::begin_renewal(const std::string& id, std::chrono::seconds ttl, Micros now) {
@@ -120,7 +138,10 @@ void Ledger::end_renewal(const std::string& id, const Result<SandboxView>& answe
 
 void Ledger::forget_calls(Micros now) {
   for (auto& [id, given] : given_) {
-    if (given.calls > 0) given.state = std::nullopt;
+    if (given.calls > 0) {
+      given.state = std::nullopt;
+      given.is_open = true;
+    }
     if (given.renewals > 0 && given.ends_until)
       given.ends_until = std::max(*given.ends_until, now + kRenewal + asked_.at(given.tag).keep);
     given.calls = given.renewals = 0;

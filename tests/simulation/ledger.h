@@ -58,9 +58,12 @@ struct Given {
   Micros ends_from{0};
   std::optional<Micros> ends_until;  // nullopt: a renewal goes on without its caller
   int calls = 0;                     // under way
-  int renewals = 0;                  // the same
-  bool must_be_gone = false;         // its destruction was acknowledged
-  bool may_be_gone = false;          // somebody wanted to destroy it, or the world has harmed it
+  // A call that should have changed its state failed or was not answered: what is left of it may
+  // come about with the next daemon, whatever was done in the sandbox meanwhile.
+  bool is_open = false;
+  int renewals = 0;           // the same
+  bool must_be_gone = false;  // its destruction was acknowledged
+  bool may_be_gone = false;   // somebody wanted to destroy it, or the world has harmed it
   std::map<std::string, std::string> files;
 };
 
@@ -89,12 +92,18 @@ class Ledger final {
   // And to a fork that was asked at `begun`.
   void give_child(const std::string& parent, const SandboxView& view, Micros begun, Micros now);
 
+  // What an answer says of the place of what was made for the request.
+  void check_told(const std::string& tag, const std::string& what, Isolation isolation,
+                  Placement placement);
+
   std::map<std::string, Given>& given() { return given_; }
   Given& at(const std::string& id) { return given_.at(id); }
 
   void begin_call(const std::string& id);
   // With the state that was acknowledged; nullopt for an error, or when nobody was answered.
   void end_call(const std::string& id, std::optional<State> acknowledged);
+  // The same of a use, which shows that it runs now, and decides nothing.
+  void end_use(const std::string& id, bool was_used);
 
   // A renewal for so long.
   void begin_renewal(const std::string& id, std::chrono::seconds ttl, Micros now);

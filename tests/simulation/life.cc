@@ -7,6 +7,7 @@
 #include "json/describe.h"
 #include "policy/profiles.h"
 #include "telemetry/log.h"
+#include "tests/simulation/emission.h"
 #include "tests/simulation/outside.h"
 
 namespace atl::simulation {
@@ -15,6 +16,8 @@ namespace {
 constexpr size_t kMostCalls = 6;
 // Without end a loop would turn for ever; a life has some thousand turns in all.
 constexpr int kMostTurns = 100'000;
+// Of what has nobody but dead and silent drivers to wait for.
+constexpr std::chrono::minutes kLongest{10};
 
 // Pools near and far, whose sandboxes come and go within a life.
 constexpr const char* kProfiles = R"(
@@ -42,9 +45,10 @@ Life::Life(uint64_t seed, Mutant mutant, Trace::Told told)
       trace_(told),
       dice_(seed),
       schedule_(dice_),
-      hosts_(dice_, schedule_, ledger_, trace_, mutant) {
+      hosts_(dice_, schedule_, ledger_, trace_, clock_, mutant) {
   telemetry::set_level(telemetry::Level::off);
   outside::begin(seed);
+  emission::begin(mutant, dice_);
   pass_time(Micros(0));
 }
 
@@ -63,14 +67,16 @@ Outcome Life::live() {
 
 void Life::start() {
   loop_ = std::make_unique<asio::io_context>(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE);
-  store_ = std::make_unique<DiskStore>(loop_->get_executor(), disk_, schedule_, dice_, mutant_);
+  store_ =
+      std::make_unique<DiskStore>(loop_->get_executor(), disk_, schedule_, dice_, trace_, mutant_);
   EngineOptions options;
   options.boot_id = "boot-1";
   options.profiles = profiles();
   options.pooling = Pooling::on;
   if (mutant_ != Mutant::admission_knows_no_quota) options.admission.quotas = small_quotas();
-  engine_ = std::make_unique<Engine>(loop_->get_executor(), *store_, hosts_.drivers(), metrics_,
-                                     clock_, options);
+  engine_ =
+      std::make_unique<Engine>(loop_->get_executor(), *store_,
+                               hosts_.drivers(loop_->get_executor()), metrics_, clock_, options);
   ledger_.restart_log();
   const auto recovered = std::make_shared<bool>(false);
   begin<void>(engine_->recover(), Caller::stays, [this, recovered](Result<> done) {
@@ -78,11 +84,22 @@ void Life::start() {
     if (!done) ledger_.accuse("recovery failed: " + done.error().message());
   });
   // A daemon serves nobody before it has recovered.
-  while (!*recovered && ledger_.lie().empty()) {
-    if (!schedule_.is_empty()) schedule_.release_one();
+  go_on_until(recovered, "recovery");
+}
+
+void Life::go_on_until(const std::shared_ptr<bool>& is_done, const char* what) {
+  const Micros latest = clock_.boot() + kLongest;
+  run_dry();
+  collect();
+  while (!*is_done && ledger_.lie().empty()) {
+    if (!schedule_.is_empty()) {
+      schedule_.release_one();
+    } else {
+      pass_time(std::chrono::seconds(1));
+    }
     run_dry();
     collect();
-    if (schedule_.is_empty() && !*recovered) ledger_.accuse("recovery never ends");
+    if (clock_.boot() > latest) ledger_.accuse(std::string(what) + " never ends");
   }
 }
 
@@ -91,6 +108,7 @@ void Life::crash() {
   engine_.reset();
   store_.reset();
   schedule_.restart();  // which has timers of the loop
+  hosts_.forget_waiters();
   loop_.reset();
   ledger_.forget_calls(clock_.boot());
   holds_.forget_calls();
@@ -104,15 +122,20 @@ void Life::rest() {
     schedule_.release_all();
     run_dry();
     collect();
-    // The only driver of a route is asked again after a pause.
-    for (int pauses = 0; pauses < 3 && !calls_.empty(); ++pauses) {
-      pass_time(Millis(200));
+    // The only driver of a route is asked again after a pause, and some wait for an answer that is
+    // not coming any more.
+    constexpr Millis kPause{200};
+    for (Millis waited{0}; waited < 2 * Link::kPatience && !calls_.empty(); waited += kPause) {
+      pass_time(kPause);
       schedule_.release_all();
       run_dry();
       collect();
     }
     if (!calls_.empty()) ledger_.accuse("I1: a call is never answered");
   };
+  drain();
+  // What was given up may still come late.
+  pass_time(Link::kPatience);
   drain();
   for (int round = 0; round < 2 && ledger_.lie().empty(); ++round) {
     if (round == 1) {
@@ -154,7 +177,10 @@ void Life::pass_time(Micros by) {
 void Life::step() {
   const bool may_begin = calls_.size() < kMostCalls;
   if (may_begin && (schedule_.is_empty() || dice_.one_in(3))) {
-    if (begin_operation()) ++operations_;
+    if (begin_operation()) {
+      ++operations_;
+      for (const Fault fault : std::exchange(unmet_, {})) trace_.count(fault);
+    }
   } else if (!schedule_.is_empty()) {
     schedule_.release_one();
   } else {
@@ -228,7 +254,7 @@ std::optional<std::string> Life::pick_given() {
 // What the world does.
 
 void Life::fault() {
-  switch (dice_.below(15)) {
+  switch (dice_.below(18)) {
     case 0:
     case 1:
       trace_.count(Fault::daemon_killed);
@@ -247,8 +273,8 @@ void Life::fault() {
     case 8:
       return hosts_.bring_all_back();
     case 9:
-      trace_.count(Fault::store_full);
       ledger_.note_full_disk();
+      disk_.is_unmet = true;
       disk_.refusals = 1 + static_cast<int>(dice_.below(3));
       return say("the disk is full");
     case 10:
@@ -259,6 +285,11 @@ void Life::fault() {
       return let_a_caller_leave();
     case 13:
       return storm();
+    case 14:
+    case 15:
+      return hosts_.cut_one_off();
+    case 16:
+      return narrow_a_driver();
     default:
       return let_a_sandbox_die();
   }
@@ -271,27 +302,21 @@ void Life::restart_in_order() {
   const auto is_down = std::make_shared<bool>(false);
   begin<void>(engine_->shut_down(Ending::leave_sandboxes), Caller::stays,
               [is_down](Result<>) { *is_down = true; });
-  run_dry();
-  collect();
-  while (!*is_down && ledger_.lie().empty()) {
-    if (!schedule_.is_empty()) {
-      schedule_.release_one();
-    } else {
-      pass_time(std::chrono::seconds(1));
-    }
-    run_dry();
-    collect();
-  }
+  go_on_until(is_down, "shutting down");
   crash();
   start();
 }
 
 void Life::let_time_pass() {
   const auto by = std::chrono::seconds(1 + dice_.below(90));
-  trace_.count(Fault::time_passed);
   say(std::to_string(by.count()) + " s pass");
   pass_time(by);
-  hosts_.expire(clock_.boot());
+  if (hosts_.expire(clock_.boot()) > 0) trace_.count(Fault::time_passed);
+}
+
+void Life::narrow_a_driver() {
+  hosts_.narrow_one();
+  begin<void>(engine_->probe_drivers(), Caller::may_leave, [](Result<>) {});
 }
 
 // By hours or by days: sandboxes and sessions live as long as before, and keys are known as long.
@@ -300,7 +325,7 @@ void Life::set_clock() {
   const std::chrono::minutes by(static_cast<int>(dice_.below(2 * static_cast<uint64_t>(most))) -
                                 most);
   if (by.count() == 0) return;
-  trace_.count(Fault::clock_set);
+  leave_for_next(Fault::clock_set);
   say("the clock is set by " + std::to_string(by.count()) + " min");
   clock_.set_wall(clock_.wall() + by);
   pass_time(Micros(0));
@@ -336,9 +361,9 @@ void Life::let_a_sandbox_die() {
   FakeHost* const host = view ? hosts_.find_host(view->driver) : nullptr;
   if (host == nullptr || !host->has(*id)) return;
   if (!view->is_parked && !is_held) ledger_.at(*id).may_be_gone = true;
-  trace_.count(Fault::sandbox_died);
-  say(*id + " dies");
   const auto kind = dice_.below(3);
+  if (kind == 2 || host->is_running(*id)) trace_.count(Fault::sandbox_died);
+  say(*id + " dies");
   if (kind == 0) return host->end(*id, EndedBy::death);
   if (kind == 1) return host->end_unheard(*id);
   host->lose(*id);

@@ -66,6 +66,8 @@ class Life final {
   void crash();
   void rest();
   void run_dry();
+  // Nothing new begins before it is done.
+  void go_on_until(const std::shared_ptr<bool>& is_done, const char* what);
   void pass_time(Micros by);
 
   void step();
@@ -90,6 +92,7 @@ class Life final {
   bool begin_crowding();
   void crowd(const std::string& tenant);
   void check_quota(const std::string& tenant);
+  void draw_place(Asked& asked);
   void begin_move(const char* what, const std::string& id, Task<SandboxView> task, State target);
   void begin_renewal(const std::string& id);
   void begin_use(const std::string& id);
@@ -109,6 +112,7 @@ class Life final {
   void fault();
   void restart_in_order();
   void let_time_pass();
+  void narrow_a_driver();
   void set_clock();
   void let_a_caller_leave();
   void let_a_sandbox_die();
@@ -117,6 +121,8 @@ class Life final {
   std::optional<std::string> pick_given();
   std::vector<SandboxView> list_all() const;
   void say(const std::string& what) { trace_.say(what); }
+  // Counts with the next operation that a client begins.
+  void leave_for_next(Fault fault) { unmet_.push_back(fault); }
 
   const Mutant mutant_;
   Trace trace_;
@@ -130,6 +136,7 @@ class Life final {
   Hosts hosts_;
   std::vector<Call> calls_;
   std::vector<Asked> repeatable_;  // with a key or a name
+  std::vector<Fault> unmet_;
   int made_ = 0;
   uint64_t operations_ = 0;
   uint64_t acknowledged_ = 0;

@@ -2,7 +2,8 @@
 //
 //   atoll-simulation [--seeds N] [--first N] [--jobs N]   N lives; says which failed, and why
 //                    [--within SECONDS]                   and fails if a job needs more of a
-//                    processor; how long all took by the wall is told beside it
+//                    processor, or takes more of the wall's time though it hardly had to wait for
+//                    one
 //   atoll-simulation --seed N [--mutant NAME]             one life, told as it happens
 //   atoll-simulation --mutant NAME [--seeds N]            with a planted lie, which must be caught
 //   atoll-simulation --twice yes [--seeds N]              the same seed must be the same life
@@ -26,6 +27,8 @@ namespace atl::simulation {
 namespace {
 
 constexpr uint64_t kMostLies = 5;  // of one job; more would tell nothing new
+// A job that has a processor for so much of its time has it nearly alone.
+constexpr double kQuiet = 0.9;
 
 struct Orders {
   uint64_t first = 1;
@@ -48,11 +51,14 @@ struct Sum {
   uint64_t refused = 0;
   uint64_t queued = 0;
   uint64_t faults[kFaults] = {};
+  uint64_t fewest_faults = UINT64_MAX;  // of a life
   uint64_t lies = 0;
   uint64_t first_lie = 0;
   uint64_t hash = 0;
   bool is_whole = false;
-  double busy = 0;  // seconds that it had a processor; others may be at work beside us
+  double busy = 0;   // seconds that it had a processor; others may be at work beside us
+  double took = 0;   // by the wall
+  double quiet = 0;  // the same if nobody was
 };
 
 std::string describe(const Outcome& outcome) {
@@ -65,6 +71,7 @@ std::string describe(const Outcome& outcome) {
 // Every `jobs`th life from `first` on.
 void live_all(const Orders& orders, uint64_t first, Sum& sum) {
   const uint64_t end = orders.first + orders.seeds;
+  const double began = outside::seconds();
   for (uint64_t seed = first; seed < end; seed += orders.jobs) {
     sum.current = seed;
     const Outcome outcome = Life(seed, orders.mutant, Trace::Told::to_nobody).live();
@@ -76,6 +83,7 @@ void live_all(const Orders& orders, uint64_t first, Sum& sum) {
     sum.refused += outcome.refused;
     sum.queued += outcome.queued;
     for (size_t i = 0; i < kFaults; ++i) sum.faults[i] += outcome.faults[i];
+    if (outcome.lie.empty()) sum.fewest_faults = std::min(sum.fewest_faults, outcome.fault_count);
     sum.hash = (sum.hash ^ outcome.hash) * 0x100000001b3;
     const std::string lie = describe(outcome);
     const bool is_meant =
@@ -88,6 +96,8 @@ void live_all(const Orders& orders, uint64_t first, Sum& sum) {
   }
   std::fflush(stdout);
   sum.busy = outside::processor_seconds();
+  sum.took = outside::seconds() - began;
+  if (sum.busy >= kQuiet * sum.took) sum.quiet = sum.took;
   sum.is_whole = true;
 }
 
@@ -135,9 +145,12 @@ void add(Sum& all, const Sum& one) {
   all.refused += one.refused;
   all.queued += one.queued;
   for (size_t i = 0; i < kFaults; ++i) all.faults[i] += one.faults[i];
+  all.fewest_faults = std::min(all.fewest_faults, one.fewest_faults);
   all.lies += one.lies;
   all.hash ^= one.hash;
   all.busy = std::max(all.busy, one.busy);
+  all.took = std::max(all.took, one.took);
+  all.quiet = std::max(all.quiet, one.quiet);
   if (one.first_lie != 0 && (all.first_lie == 0 || one.first_lie < all.first_lie))
     all.first_lie = one.first_lie;
 }
@@ -182,12 +195,32 @@ void print(const Sum& sum, double took) {
   show("acknowledged", sum.acknowledged);
   for (size_t i = 0; i < kFaults; ++i)
     show(std::string(json::name_of(static_cast<Fault>(i))).c_str(), sum.faults[i]);
+  if (sum.fewest_faults != UINT64_MAX) show("fewest of a life", sum.fewest_faults);
   show("failovers", sum.failovers);
   show("pool_hits", sum.pool_hits);
   show("refused", sum.refused);
   show("queued", sum.queued);
   show("lies", sum.lies);
   std::printf("  %.1f s\n", took);
+}
+
+// The command that lives the first of them again, alone.
+void print_replay(const Orders& orders, const Sum& sum, const char* program) {
+  std::printf("to see the first: %s --seed %llu", program,
+              static_cast<unsigned long long>(sum.first_lie));
+  if (orders.mutant != Mutant::none) {
+    const auto name = json::name_of(orders.mutant);
+    std::printf(" --mutant %.*s", static_cast<int>(name.size()), name.data());
+  }
+  std::printf("\n");
+}
+
+bool is_in_time(const Orders& orders, const Sum& sum) {
+  if (!orders.within) return true;
+  const auto most = static_cast<double>(*orders.within);
+  if (sum.busy > most) std::printf("a job had a processor for more than %.0f s\n", most);
+  if (sum.quiet > most) std::printf("a job took more than %.0f s, and nobody kept it\n", most);
+  return sum.busy <= most && sum.quiet <= most;
 }
 
 int tell_one(const Orders& orders) {
@@ -234,21 +267,17 @@ int run(int argc, char** argv) {
   print(*sum, took);
   if (orders->mutant != Mutant::none) {
     std::printf(sum->lies == 0 ? "the planted lie was not caught\n" : "caught\n");
+    if (sum->lies > 0) print_replay(*orders, *sum, argv[0]);
     return sum->lies == 0 ? 1 : 0;
   }
   std::printf(
-      "figure: %llu lives by %llu jobs in %.1f s, each %.1f s of a processor; %llu operations, "
-      "%llu lies\n",
+      "figure: %llu lives by %llu jobs in %.1f s, each at most %.1f s of a processor; %llu "
+      "operations, %llu lies\n",
       static_cast<unsigned long long>(sum->lives), static_cast<unsigned long long>(orders->jobs),
       took, sum->busy, static_cast<unsigned long long>(sum->operations),
       static_cast<unsigned long long>(sum->lies));
-  if (sum->lies == 0 && orders->within && sum->busy > static_cast<double>(*orders->within)) {
-    std::printf("a job took more than %llu s\n", static_cast<unsigned long long>(*orders->within));
-    return 1;
-  }
-  if (sum->lies == 0) return 0;
-  std::printf("to see the first: %s --seed %llu\n", argv[0],
-              static_cast<unsigned long long>(sum->first_lie));
+  if (sum->lies == 0) return is_in_time(*orders, *sum) ? 0 : 1;
+  print_replay(*orders, *sum, argv[0]);
   return 1;
 }
 

@@ -1,8 +1,8 @@
 // Mutants: lies that are planted on purpose, to see that the checker notices them.
 //
 // Each breaks one invariant, at a place where a real mistake would: the store, a driver, the log,
-// or what the engine is told. They are kept, because a simulation that finds nothing proves nothing
-// unless it can find something.
+// what the engine is told, or what it tells (emission.h). They are kept, because a simulation that
+// finds nothing proves nothing unless it can find something.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ enum class Mutant : uint8_t {
   // I4: every acknowledged change is in the log, once and in order.
   log_drops_an_event,
   log_swaps_two_events,
-  log_tells_it_twice,  // the engine's own, and not what is read of it
+  log_tells_it_twice,     // the engine's own, and not what is read of it
+  engine_hides_a_change,  // its log never hears of it
   // I5: a request that is repeated with its key has one effect.
   store_forgets_a_key,
   key_is_of_another_request,
@@ -54,13 +55,14 @@ enum class Mutant : uint8_t {
 BOOST_DESCRIBE_ENUM(Mutant, none, store_forgets_a_sandbox, box_loses_files_on_attach,
                     destroy_leaves_the_box, create_leaves_another, create_makes_it_twice,
                     resume_leaves_it_ended, store_keeps_it_parked, log_drops_an_event,
-                    log_swaps_two_events, log_tells_it_twice, store_forgets_a_key,
-                    key_is_of_another_request, hash_knows_no_body, key_knows_no_boot,
-                    resume_leaves_it_still, store_forgets_why_it_rests, store_forgets_a_session,
-                    store_keeps_a_session, session_knows_no_boot, store_forgets_whose_it_is,
-                    admission_knows_no_quota, wish_loses_its_floor, driver_overstates_isolation,
-                    create_lands_on_a_weaker_host, wish_loses_its_placement,
-                    driver_understates_distance, create_lands_on_a_farther_host)
+                    log_swaps_two_events, log_tells_it_twice, engine_hides_a_change,
+                    store_forgets_a_key, key_is_of_another_request, hash_knows_no_body,
+                    key_knows_no_boot, resume_leaves_it_still, store_forgets_why_it_rests,
+                    store_forgets_a_session, store_keeps_a_session, session_knows_no_boot,
+                    store_forgets_whose_it_is, admission_knows_no_quota, wish_loses_its_floor,
+                    driver_overstates_isolation, create_lands_on_a_weaker_host,
+                    wish_loses_its_placement, driver_understates_distance,
+                    create_lands_on_a_farther_host)
 
 // What an accusation begins with when the mutant is caught for what it is.
 constexpr std::string_view invariant_of(Mutant mutant) {
@@ -80,6 +82,7 @@ constexpr std::string_view invariant_of(Mutant mutant) {
     case Mutant::log_drops_an_event:
     case Mutant::log_swaps_two_events:
     case Mutant::log_tells_it_twice:
+    case Mutant::engine_hides_a_change:
       return "I4:";
     case Mutant::store_forgets_a_key:
     case Mutant::key_is_of_another_request:

@@ -35,12 +35,16 @@ bool Life::begin_crowding() {
 }
 
 void Life::crowd(const std::string& tenant) {
-  CreateRequest request;
+  const std::string tag = "crowd" + std::to_string(++made_);
+  Asked asked{.tag = tag};
+  draw_place(asked);
+  ledger_.ask(asked);
+  CreateRequest request = to_request(asked);
   request.queue_timeout = kPatience;
   say("create for " + tenant);
   begin<SandboxView>(
       engine_->create({.tenant = tenant}, std::move(request), std::nullopt), Caller::may_leave,
-      [this, tenant](Result<SandboxView> made) {
+      [this, tenant, tag](Result<SandboxView> made) {
         say("create for " + tenant + ": " + (made ? made->id : made.error().message()));
         if (!made) {
           refused_ += made.error().code() == Code::resource_exhausted;
@@ -48,6 +52,7 @@ void Life::crowd(const std::string& tenant) {
         }
         queued_ += std::ranges::count(made->stages, "queue", &Stage::name) > 0;
         crowds_[tenant].insert(made->id);
+        ledger_.check_told(tag, made->id, made->isolation, made->placement);
         check_quota(tenant);
       });
 }

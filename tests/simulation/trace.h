@@ -13,14 +13,21 @@
 
 namespace atl::simulation {
 
-// What a world does to an engine.
+// What a world does to an engine. One counts when it was injected and something has met it: what
+// follows of it, like the calls that a dead driver refuses, is the same fault.
 enum class Fault : uint8_t {
   daemon_killed,
   daemon_restarted,
   driver_dead,
   driver_slow,
+  driver_narrowed,
   call_refused,
   answer_lost,
+  link_partitioned,
+  link_delayed,
+  answer_late,
+  request_late,
+  request_twice,
   store_full,
   clock_set,
   time_passed,
@@ -28,9 +35,10 @@ enum class Fault : uint8_t {
   sandbox_died,
   request_storm,
 };
-BOOST_DESCRIBE_ENUM(Fault, daemon_killed, daemon_restarted, driver_dead, driver_slow, call_refused,
-                    answer_lost, store_full, clock_set, time_passed, caller_gone, sandbox_died,
-                    request_storm)
+BOOST_DESCRIBE_ENUM(Fault, daemon_killed, daemon_restarted, driver_dead, driver_slow,
+                    driver_narrowed, call_refused, answer_lost, link_partitioned, link_delayed,
+                    answer_late, request_late, request_twice, store_full, clock_set, time_passed,
+                    caller_gone, sandbox_died, request_storm)
 constexpr size_t kFaults = static_cast<size_t>(Fault::request_storm) + 1;
 
 class Trace final {
