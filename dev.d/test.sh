@@ -9,7 +9,7 @@ usage: ./dev test [quick|full|soak [MINUTES]]
            simulated lives of the engine; a smoke of the products in a QEMU guest with another kernel;
            clang-tidy, beside them
   full     also the long runs, ten thousand lives more from seeds of their own, all that is to be shown in guests, conformance of docker elsewhere and
-           behind gVisor's kernel, the attacks on podman, the unit tests under tsan, a minute of each
+           behind gVisor's kernel, a real OPA server as policy server where Go is new enough to build it, the attacks on podman, the unit tests under tsan, a minute of each
            fuzzer
   soak     the release products under mixed load for MINUTES (10 if none are given): no descriptor,
            process, mount, cgroup, file, row or memory may grow; samples are in build/soak
@@ -97,6 +97,7 @@ test_full() {
   for label in api_full conformance_full faults_full package_full security_full vm_full; do
     suite asan "$label" 1
   done
+  real_policy_server
   if build_step tsan tests_unit; then
     suite tsan unit "$JOBS"
   fi
@@ -104,6 +105,17 @@ test_full() {
     for program in "$ROOT"/build/fuzz/fuzz/*; do
       [[ -x $program ]] && count_step "fuzz ${program##*/}" fuzz_one "${program##*/}" 60
     done
+  fi
+}
+
+# Where its program cannot be built the table says why.
+real_policy_server() {
+  local why
+  why=$(opa_obstacle)
+  if [[ $why ]]; then
+    row "e2e_full (asan)" 0 "not run: $why"
+  elif build_step_of OPA step "build OPA" install_opa; then
+    suite asan e2e_full 1
   fi
 }
 
@@ -131,19 +143,23 @@ test_soak() {
 }
 
 # build_step PRESET TARGET…: a build counts only when it fails.
-build_step() {
-  local preset=$1 begin
+build_step() { build_step_of "$1" build "$@"; }
+
+# build_step_of WHAT FUNCTION…
+build_step_of() {
+  local what=$1 begin
+  shift
   now_us
   begin=$REPLY
-  if build "$@"; then
+  if "$@"; then
     now_us
-    row "build $preset" $((REPLY - begin)) ok
+    row "build $what" $((REPLY - begin)) ok
     return 0
   fi
   now_us
-  row "build $preset" $((REPLY - begin)) FAILED
+  row "build $what" $((REPLY - begin)) FAILED
   FAILED=$((FAILED + 1))
-  FAILURES+=("build $preset")
+  FAILURES+=("build $what")
   return 1
 }
 

@@ -4,6 +4,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -15,6 +16,7 @@ from live import ATOLL, Daemon, is_alive, wait_until
 
 PATIENCE = 180  # seconds; an agent that is asked something has 60
 SOON = 60
+UNIT = pathlib.Path(MANIFEST).with_name("atoll-namespaces.service")
 
 
 def atoll(*words, **more):
@@ -149,6 +151,16 @@ class CommandLine(World):
         self.assertEqual(dead.returncode, 1, dead.stdout)
         self.assertIn("start it again", dead.stdout)
         self.extension.start()
+
+
+class Unit(unittest.TestCase):
+    def test_the_examples_unit_gives_up_what_it_can(self):
+        if not shutil.which("systemd-analyze") and os.environ.get("ATOLL_MUST_RUN") != "1":
+            self.skipTest("systemd-analyze is not here")
+        told = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager", UNIT], capture_output=True, text=True, timeout=60)
+        self.assertRegex(told.stdout, r"exposure level for atoll-namespaces.service: [0-2]\.\d", told.stderr)
+        refused = [line for line in told.stdout.splitlines() if line.startswith("✗") and "CapabilityBoundingSet" in line]
+        self.assertEqual(refused, [])
 
 
 class WithADaemon(World):
