@@ -28,6 +28,10 @@ std::span<const std::string_view> in_memory(const ContainerSpec& spec) {
   return std::span(kWritable).subspan(spec.is_persistent ? 2 : 0);
 }
 
+bool has_home_in_memory(const ContainerSpec& spec) {
+  return !spec.home.empty() && !spec.is_persistent;
+}
+
 std::string user() {
   const std::string id = std::to_string(native::kUserId);
   return id + ":" + id;
@@ -112,6 +116,7 @@ json::Object container_of(const ContainerSpec& spec, const Dialect& dialect) {
   json::Object tmpfs;
   for (const auto& path : in_memory(spec)) tmpfs[path] = tmpfs_options(spec, dialect);
   for (const auto& path : spec.volumes) tmpfs[path] = tmpfs_options(spec, dialect);
+  if (has_home_in_memory(spec)) tmpfs[spec.home] = tmpfs_options(spec, dialect);
   json::Array mounts{spec.agent.empty() ? filled_later(kOursInside, labels)
                                         : bound(spec.agent, kAgentInside)};
   if (!spec.door.empty()) mounts.emplace_back(bound(spec.door, kDoorInside));
@@ -217,6 +222,7 @@ Result<ContainerSpec> make_container_spec(const SandboxSpec& spec) {
   made.disk_bytes = mib(asked.disk_mb, native::kDefaultDisk);
   made.runtime = spec.runtime;
   made.network = spec.network;
+  made.home = spec.home;
   made.is_persistent = spec.persistence != Persistence::ephemeral;
   made.limits_root = made.is_persistent;
   made.must_limit_root = made.is_persistent && asked.disk_mb.has_value();
@@ -269,9 +275,11 @@ std::string to_update_json(const Resources& resources, uint64_t processors) {
   return text_of(changed);
 }
 
-std::string root_archive() {
+std::string root_archive(const ContainerSpec& spec) {
   std::string archive;
-  for (const std::string_view path : {native::kWorkspace, native::kHome}) {
+  std::vector<std::string_view> places{native::kWorkspace, native::kHome};
+  if (!spec.home.empty()) places.emplace_back(spec.home);
+  for (const std::string_view path : places) {
     TarEntry entry;
     entry.path = path.substr(1);
     entry.kind = TarKind::directory;
@@ -315,11 +323,13 @@ std::string describe(const ContainerSpec& spec) {
   }
   text += "writable      ";
   for (const auto& path : in_memory(spec)) text += std::string(path) + " ";
+  if (has_home_in_memory(spec)) text += spec.home + " ";
   for (const auto& path : spec.volumes) text += path + " ";
   text += "in memory, each at most " + mib(spec.disk_bytes) + "\n";
   if (spec.is_persistent) {
     text += "on the disk   " + std::string(native::kWorkspace) + " " + native::kHome +
-            " and all else, at most " + mib(spec.disk_bytes) +
+            (spec.home.empty() ? "" : " " + spec.home) + " and all else, at most " +
+            mib(spec.disk_bytes) +
             (spec.must_limit_root ? "\n" : " if the engine's storage can limit it\n");
   }
   return text;

@@ -68,6 +68,9 @@ struct ContainerSpec {
   std::string runtime;      // "" = the engine's own
   bool is_sentry = false;  // … which puts gVisor's kernel between, as make_room_for_sentry() has it
   Network network = Network::none;
+  // A home besides the usual one, in memory or in the root as that is; "" = none. See
+  // base/own_home.h.
+  std::string home;
   std::vector<HostShare> shares;  // directories of the host
   // The engine's own, if the sandbox is to have it, and the group that may use it.
   std::string engine_socket;
@@ -91,7 +94,7 @@ std::string to_sentry_update_json(Resources resources, uint64_t processors);
 // Code::unsupported for what gVisor's kernel does not limit.
 Result<> check_sentry(const Resources& asked);
 // What is put into a persistent root before it starts, as a tar archive: the user's directories.
-std::string root_archive();
+std::string root_archive(const ContainerSpec& spec);
 // The agent's program, for a container that is given a copy of it.
 std::string agent_archive(std::string_view program);
 // A container that tells which kernel it is in, and ends; `image` has nothing in it.

@@ -59,6 +59,23 @@ TEST(ContainerSpec, IsThisText) {
           masked(R"(",")", "\"") + R"(],"NanoCpus":500000000,"CpuShares":2048}})");
 }
 
+TEST(ContainerSpec, AHomeOfAnotherNameIsLikeTheUsualOne) {
+  ContainerSpec spec = sample();
+  spec.home = "/home/agent";
+  const std::string text = to_json(spec, kDocker);
+
+  const std::string usual = R"("/home/user":")";
+  const size_t at = text.find(usual) + usual.size();
+  EXPECT_THAT(text,
+              HasSubstr(R"("/home/agent":")" + text.substr(at, text.find('"', at) - at) + "\""));
+  EXPECT_THAT(describe(spec), HasSubstr(" /home/agent "));
+  EXPECT_THAT(root_archive(spec), HasSubstr("home/agent"));
+  EXPECT_THAT(root_archive(sample()), Not(HasSubstr("home/agent")));
+  // In a root that is kept it is not in memory, where it would be lost.
+  spec.is_persistent = true;
+  EXPECT_THAT(to_json(spec, kDocker), Not(HasSubstr("/home/agent")));
+}
+
 TEST(ContainerSpec, GivesPodmanOnlyOptionsThatItKnows) {
   const std::string text = to_json(sample(), kPodman);
 

@@ -404,7 +404,7 @@ class EngineDriver final : public Driver {
   ShareRules share_rules(const SandboxSpec& spec) const {
     return {spec.mount_roots.value_or(options_.mount_roots),
             spec.engine_socket ? "" : fleet_->client.line().address().text,
-            spec.engine_socket ? std::string(kSocketInside) : ""};
+            spec.engine_socket ? std::string(kSocketInside) : "", spec.home};
   }
 
   Result<> add_socket(const SandboxSpec& spec, ContainerSpec& made) const {
@@ -517,7 +517,7 @@ class EngineDriver final : public Driver {
     // Fetching it is a stage of its own, and over.
     if (!found) begin_stage(spec.on_progress, "image");
     CO_TRY(const auto image, std::move(found));
-    end_stage(spec.on_progress, "image");
+    end_stage(spec.on_progress, "image", image.name + ", " + image.facts.id.substr(0, 19));
     made.image = image.name;
     made.image_id = image.facts.id;
     made.volumes = image.facts.volumes;
@@ -562,10 +562,13 @@ class EngineDriver final : public Driver {
     if (made.limits_root) limits_roots_ = true;
     CO_TRY_OK(co_await fleet_->copy_agent(container));
     if (made.is_persistent && !made.has_places) {
-      auto put = co_await fleet_->client.put_archive(container, "/", root_archive());
+      auto put = co_await fleet_->client.put_archive(container, "/", root_archive(made));
       if (!put) co_return std::move(put).error().with("making the workspace");
     }
-    end_stage(spec.on_progress, "create");
+    end_stage(
+        spec.on_progress, "create",
+        "container " + container +
+            (made.network == Network::none ? ", net: loopback alone" : ", net: the engine's"));
     begin_stage(spec.on_progress, "boot");
     auto started = co_await fleet_->client.start(container);
     if (!started)
@@ -610,7 +613,8 @@ class EngineDriver final : public Driver {
     auto sandbox = std::make_unique<ContainerSandbox>(fleet_, id, std::move(way), std::move(words));
     auto greeted = co_await sandbox->guest().greet();
     if (!greeted) co_return std::move(greeted).error().with("starting the agent");
-    end_stage(spec.on_progress, "boot");
+    end_stage(spec.on_progress, "boot",
+              made.runtime.empty() ? "the agent answers" : "the agent answers, in " + made.runtime);
     co_return std::unique_ptr<Sandbox>(std::move(sandbox));
   }
 

@@ -12,6 +12,7 @@ FirstWords make_first_words(const SandboxSpec& spec, const ContainerSpec& made, 
   FirstWords words;
   words.config.sandbox_id = spec.id;
   words.config.env = spec.env;
+  if (!spec.home.empty()) words.config.env.try_emplace("HOME", spec.home);
   words.config.confinement = native::Confinement::box;
   words.config.dies_with_connection = ends_with_us || spec.is_run;
   words.config.expires_at = spec.expires_at;

@@ -87,6 +87,8 @@ Result<> check_target(const std::string& asked, const ShareRules& rules) {
     const std::string one(covered);
     if (one != place && lies_in(one, place)) return refused(one);
   }
+  if (!rules.home.empty() && rules.home != place && lies_in(rules.home, place))
+    return refused(rules.home);
   const std::string& socket = rules.socket_inside;
   if (!socket.empty() && (lies_in(place, socket) || lies_in(socket, place))) return refused(socket);
   return {};

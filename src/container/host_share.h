@@ -29,6 +29,7 @@ struct ShareRules {
   // Never shared, nor what it or another engine's lies in, by any name; "" = it may be had.
   std::string engine_socket;
   std::string socket_inside = {};  // where the container has one; "" = it has none
+  std::string home = {};           // that is made for its user besides the usual one; "" = none
 };
 
 // "/srv/a:/srv/b" → two. Code::invalid_argument for what is not absolute.

@@ -34,6 +34,14 @@ TEST(HostShare, IsShownWhereNothingElseIs) {
   }
 }
 
+TEST(HostShare, IsShownInAHomeOfAnotherNameAndNotAroundIt) {
+  const ShareRules rules{.roots = {"/"}, .engine_socket = "", .home = "/home/agent"};
+
+  EXPECT_TRUE(share_at("/home/agent", rules));
+  EXPECT_TRUE(share_at("/home/agent/work", rules));
+  EXPECT_FALSE(share_at("/home", rules));
+}
+
 TEST(HostShare, IsRefusedWhereAPlaceForOthersWouldBeMadeInTheHostsDirectory) {
   for (const char* target : {"/", "/opt", "/opt/", "/opt/atoll", "//opt//atoll/./door",
                              "/opt/atoll/agent", "/proc", "/proc/sys", "/sys", "/dev", "/dev/shm",

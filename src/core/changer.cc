@@ -383,7 +383,7 @@ Task<SnapshotView> Changer::snapshot(RecordPtr record, std::string owner, Snapsh
 Task<SnapshotView> Changer::take(RecordPtr record, SnapshotPtr snapshot) {
   DriverSlot* const slot = parts_.drivers.find(record->driver);
   const auto handle = record->handle;
-  SnapshotRequest request{snapshot->view.id, snapshot->view.kind};
+  SnapshotRequest request{snapshot->view.id, snapshot->view.kind, snapshot->view.home};
   auto taken = co_await slot->driver->snapshot(*handle, std::move(request));
   Result<> kept;
   if (!taken) {

@@ -43,6 +43,7 @@ Result<SandboxSpec> copy(const SandboxSpec& spec) {
   other.network = spec.network;
   other.engine_socket = spec.engine_socket;
   other.mount_roots = spec.mount_roots;
+  other.home = spec.home;
   other.snapshot = spec.snapshot;
   if (spec.workspace) {
     TRY(other.workspace, copy(*spec.workspace));
@@ -85,6 +86,7 @@ SandboxSpec to_spec(const SandboxRecord& record) {
   spec.network = record.asked.network;
   spec.engine_socket = record.asked.engine_socket;
   spec.mount_roots = record.asked.mount_roots;
+  spec.home = record.asked.home;
   return spec;
 }
 
@@ -195,6 +197,7 @@ Task<Explanation> Creator::explain(Caller caller, CreateRequest request) {
   spec.network = request.network.value_or(Network::none);
   spec.engine_socket = request.engine_socket;
   spec.mount_roots = request.mount_roots;
+  spec.home = request.home;
   spec.snapshot = request.snapshot;
   Explanation explanation{slot.name(), isolation_of(*slot.capabilities, wish), {}};
   spec.runtime = std::move(request.runtime);
@@ -558,11 +561,12 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
     }
     // What takes its time there is a stage of its own.
     spec.on_progress = [this, &told = *record, next = Micros(0), &timer = plan.timer,
-                        &under_way = plan.under_way,
+                        &under_way = plan.under_way, &said = plan.said,
                         listener = std::move(spec.on_progress)](const Progress& progress) mutable {
       tell_progress(told, progress, next);
       under_way = progress.is_over ? "" : progress.stage;
       if (progress.is_over) timer.mark(progress.stage);
+      if (!progress.log.empty()) said.emplace_back(progress.stage, progress.log);
       if (listener) listener(progress);
     };
     spec.give_up = record->give_up;
@@ -580,6 +584,8 @@ Task<std::shared_ptr<Sandbox>> Creator::make_on_route(Plan& plan) {
     auto next = co_await next_try(plan, std::move(made).error());
     if (!next) co_return std::move(next).error().with(slot.name());
     const std::string stage = std::exchange(plan.under_way, "");
+    // Of one that is not to be.
+    plan.said.clear();
     plan.timer.tell(stage.empty() ? "create" : stage, why);
     if (*next != plan.at) CO_TRY_OK(co_await move_to(plan, *next));
   }
@@ -662,6 +668,7 @@ Task<> Creator::commit(Plan& plan, Intent intent) {
     record->run_intent = intent.id;
     co_return Result<>();
   }
+  note_stages(plan);
   record->asked.course.stages = plan.timer.stages();
   // What cannot be written is undone, so nobody may write it later.
   auto more = std::move(plan.more);

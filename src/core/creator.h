@@ -58,6 +58,7 @@ class Creator final {
     size_t at = 0;                            // of the route: who makes it
     std::optional<Error> first_failure = {};  // of the only driver that there is
     std::string under_way = {};               // what its driver is doing, in the words of a stage
+    std::vector<std::pair<std::string, std::string>> said = {};  // by its driver, of stages of its
   };
 
   // What was made for the same key or name before, or is being made; nullopt when there is nothing.
@@ -66,6 +67,9 @@ class Creator final {
       const std::optional<Idempotency>& idempotency);
   Task<std::optional<SandboxView>> find_by_key(const Caller& caller,
                                                const Idempotency& idempotency);
+  // What each stage has to tell that went well (start_log.cc). Whoever only runs a command has no
+  // record of that, and does not wait for it to be written.
+  static void note_stages(Plan& plan);
   // A place among those that may be made, and what the wait for it has settled (admit.cc).
   struct Entry {
     Place place;

@@ -158,6 +158,7 @@ struct CreateRequest {
   bool cuts_network = false;                         // only where there is no network
   bool engine_socket = false;                        // see SandboxSpec, as the next
   std::optional<std::vector<std::string>> mount_roots;
+  std::string home;
   std::shared_ptr<const policy::Startup> startup;  // done before anybody gets it; null = nothing
 };
 

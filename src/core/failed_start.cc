@@ -26,6 +26,7 @@ Error Creator::give_up(Plan& plan, Intent intent, Error why) {
   const std::string stage = !is_drivers              ? why.stage()
                             : plan.under_way.empty() ? "create"
                                                      : plan.under_way;
+  note_stages(plan);
   plan.timer.tell(stage, why.message());
   record->stages = record->asked.course.stages = plan.timer.stages();
   if (record->state != State::failed) parts_.sandboxes.move_to(*record, State::failed);

@@ -295,8 +295,8 @@ TEST_F(AloneTest, WhatPassesIsTriedAgainAndTheRecordTellsBoth) {
   EXPECT_EQ(world_.host().count("create"), 2U);
   std::vector<std::string> told;
   for (const auto& stage : made->stages) told.push_back(stage.name + ":" + stage.log.value_or(""));
-  EXPECT_THAT(told,
-              ElementsAre("route:", "intent:", "create:only: it broke", "create:", "commit:"));
+  EXPECT_THAT(told, ElementsAre("route:only, the only one that will do",
+                                "intent:", "create:only: it broke", "create:", "commit:"));
   EXPECT_THAT(world_.metrics.render(),
               HasSubstr("atoll_create_failovers_total{driver=\"only\",outcome=\"again\"} 1"));
 }

@@ -85,7 +85,7 @@ Task<> Changer::make_children(RecordPtr parent, std::vector<SandboxSpec> specs, 
   CO_TRY(DriverSlot * slot, parts_.drivers.get_ready(parent->driver));
   CO_TRY(auto by, co_await parts_.snapshots.begin_fork(*parent));
   const auto handle = parent->handle;
-  SnapshotRequest request{by->view.id, kind};
+  SnapshotRequest request{by->view.id, kind, by->view.home};
   auto forked = co_await slot->driver->fork(*handle, std::move(specs), std::move(request));
   auto dropped = co_await parts_.snapshots.drop(std::move(by));
   if (!dropped) {

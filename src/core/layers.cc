@@ -21,7 +21,7 @@ Layer kind_of(const policy::Startup& startup) {
 Task<> take(Parts& parts, RecordPtr record, SnapshotPtr layer) {
   CO_TRY(DriverSlot * slot, parts.drivers.get_ready(record->driver));
   const auto handle = record->handle;
-  SnapshotRequest request{layer->view.id, SnapshotKind::disk};
+  SnapshotRequest request{layer->view.id, SnapshotKind::disk, layer->view.home};
   CO_TRY(const auto facts, co_await slot->driver->snapshot(*handle, std::move(request)));
   // Half of what was installed is worse than nothing.
   if (facts.left_out > 0) {

@@ -53,9 +53,9 @@ class LayersTest : public ::testing::Test {
 };
 
 auto installed() {
-  return ElementsAre("dependencies", StartsWith("layer=kept as layer snp"), "setup");
+  return ElementsAre("dependencies", StartsWith("layer=kept as layer snp"), "setup=1 done");
 }
-auto had() { return ElementsAre(StartsWith("layer=from layer snp"), "setup"); }
+auto had() { return ElementsAre(StartsWith("layer=from layer snp"), "setup=1 done"); }
 
 TEST_F(LayersTest, TheFirstInstallsAndTheNextHasItAlready) {
   start();
@@ -73,7 +73,7 @@ TEST_F(LayersTest, TheFirstInstallsAndTheNextHasItAlready) {
 TEST_F(LayersTest, TheSetupIsInItIfTheProfileSaysSo) {
   start("{layer: setup, setup: ['true']}");
 
-  EXPECT_THAT(made(), ElementsAre("setup", StartsWith("layer=kept as layer")));
+  EXPECT_THAT(made(), ElementsAre("setup=1 done", StartsWith("layer=kept as layer")));
   EXPECT_THAT(made(), ElementsAre(StartsWith("layer=from layer")));
 }
 
@@ -102,8 +102,8 @@ TEST_F(LayersTest, ADriverWithoutSnapshotsInstallsEachTimeAndSaysSo) {
   start();
 
   for (int i = 0; i < 2; ++i) {
-    EXPECT_THAT(made(),
-                ElementsAre("dependencies=installed each time: fake keeps no layers", "setup"));
+    EXPECT_THAT(made(), ElementsAre("dependencies=installed each time: fake keeps no layers",
+                                    "setup=1 done"));
   }
 }
 
@@ -152,7 +152,7 @@ TEST_F(LayersTest, ALayerThatCannotBeKeptHarmsNobody) {
   start();
   world_.host().fail("snapshot", Error(Code::out_of_space, "the disk is full"));
 
-  EXPECT_THAT(made(), ElementsAre("dependencies", HasSubstr("layer=not kept: "), "setup"));
+  EXPECT_THAT(made(), ElementsAre("dependencies", HasSubstr("layer=not kept: "), "setup=1 done"));
   EXPECT_EQ(kept(), 0U);
   EXPECT_THAT(made(), installed());
 }
@@ -200,7 +200,7 @@ TEST_F(LayersTest, TheNextDriverInstallsByItself) {
   EXPECT_THAT(made(), installed());
   world_.host().fail("create", Error(Code::unavailable, "busy"));
 
-  EXPECT_THAT(made(), ElementsAre(HasSubstr("dependencies=installed each time"), "setup"));
+  EXPECT_THAT(made(), ElementsAre(HasSubstr("dependencies=installed each time"), "setup=1 done"));
 }
 
 TEST_F(LayersTest, SystemPackagesTakeRootAndARootOfTheirOwn) {

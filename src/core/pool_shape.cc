@@ -76,6 +76,7 @@ std::string shape_of(const CreateRequest& request, Sizes sizes) {
   shape.add(json::name_of(request.persistence));
   shape.add(json::name_of(request.network.value_or(Network::none)));
   shape.add(request.engine_socket ? "socket" : "");
+  shape.add(request.home);
   shape.add(request.template_name);
   shape.add(request.template_id);
   if (sizes == Sizes::counted) shape.add(json::encode(request.resources));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/own_home.h"
 #include "base/text.h"
 #include "json/describe.h"
 #include "os/below.h"
@@ -11,6 +12,8 @@ namespace {
 
 using policy::Profile;
 using policy::Workspace;
+
+constexpr std::string_view kWorkspace = "/workspace";
 
 void merge_resources(Resources& mine, const Resources& theirs) {
   const Resources asked = mine;
@@ -122,6 +125,17 @@ const policy::Profiles& profiles_of(const EngineOptions& options) {
 
 namespace {
 
+// In a root that the profile itself names the home is there. Any other is made by the driver, which
+// tells of it, too: a variable would be one of those whose values nobody knows after a restart.
+void merge_home(CreateRequest& request, const Profile& profile) {
+  if (!profile.home) return;
+  if (profile.image || profile.template_ || *profile.home == kUsualHome) {
+    request.env.try_emplace("HOME", *profile.home);
+  } else {
+    request.home = *profile.home;
+  }
+}
+
 void merge_times(CreateRequest& request, const Profile& profile) {
   request.may_persist = profile.lifecycle == Life::persistent;
   if (!request.lifecycle) request.lifecycle = profile.lifecycle;
@@ -167,13 +181,27 @@ void merge_profile(CreateRequest& request, const Profile& profile) {
   if (profile.image && request.image.empty() && !request.root) request.image = *profile.image;
   ExecDefaults& defaults = request.defaults;
   if (defaults.user.empty()) defaults.user = profile.user.value_or("");
-  if (defaults.cwd.empty()) defaults.cwd = profile.workdir.value_or("");
+  // Who brings a directory works in that.
+  const std::string workdir = profile.workdir.value_or("");
+  const bool is_elsewhere = !workdir.starts_with(kWorkspace);
+  if (defaults.cwd.empty() && !(request.workspace && is_elsewhere)) defaults.cwd = workdir;
   if (defaults.timeout.count() == 0) defaults.timeout = Millis(profile.timeout_ms.value_or(0));
   for (const auto& [name, value] : profile.env) request.env.try_emplace(name, value);
-  if (profile.home) request.env.try_emplace("HOME", *profile.home);
+  merge_home(request, profile);
   for (const auto& [name, value] : profile.labels) request.labels.try_emplace(name, value);
   if (!profile.startup.is_empty())
     request.startup = std::make_shared<const policy::Startup>(profile.startup);
+}
+
+void leave_out_ends(CreateRequest& request, const policy::Profiles& profiles) {
+  if (!has_profile(request)) return;
+  const auto known = profiles.get(request.profile);
+  if (!known) return;
+  const Profile& profile = (*known)->profile;
+  if (request.on_expire == profile.on_expire) request.on_expire.reset();
+  if (request.on_idle == profile.on_idle) request.on_idle.reset();
+  if (request.on_failure == profile.on_failure) request.on_failure.reset();
+  if (profile.keep_s && request.keep == std::chrono::seconds(*profile.keep_s)) request.keep.reset();
 }
 
 bool has_profile(const CreateRequest& request) {

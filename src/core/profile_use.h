@@ -18,6 +18,10 @@ void merge_profile(CreateRequest& request, const policy::Profile& profile);
 Result<> settle_profile(CreateRequest& request, const policy::Profiles& profiles,
                         Lifecycle lifecycle);
 
+// Of a run, whose profile an API may have worked in already: what that says of sandboxes that wait
+// or come back is not the run's, which ends with its command.
+void leave_out_ends(CreateRequest& request, const policy::Profiles& profiles);
+
 // A request without one. Whoever reads no profiles saves the millisecond that this takes.
 bool has_profile(const CreateRequest& request);
 Result<> settle_without_profile(CreateRequest& request);

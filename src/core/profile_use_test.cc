@@ -268,6 +268,52 @@ TEST_F(ProfileUseTest, ANetworkTakesAProfileThatAllowsItAndADriverThatHasIt) {
   }
 }
 
+TEST_F(ProfileUseTest, AHomeIsTheDriversToMake) {
+  auto& can = world_.add("maker", Isolation::container).capabilities;
+  can.own_root = true;
+  can.host_dir_rw = true;
+  start("  a: {home: /home/agent, workdir: /home/agent}\n  b: {home: /home/user}\n");
+
+  const auto made = world_.create(with("a"));
+  ASSERT_TRUE(made) << made.error().message();
+  const auto& box = *world_.host().boxes.at(made->id);
+  EXPECT_EQ(box.spec.home, "/home/agent");
+  // Its driver says it: a value of the request's would be unknown after a restart.
+  EXPECT_EQ(box.spec.env.count("HOME"), 0U);
+  EXPECT_EQ(made->defaults.cwd, "/home/agent");
+  const auto usual = world_.create(with("b"));
+  ASSERT_TRUE(usual) << usual.error().message();
+  EXPECT_EQ(world_.host().boxes.at(usual->id)->spec.home, "");
+}
+
+TEST_F(ProfileUseTest, WhoBringsADirectoryWorksInThat) {
+  auto& can = world_.add("maker", Isolation::container).capabilities;
+  can.own_root = true;
+  can.host_dir_rw = true;
+  start("  a: {home: /home/agent, workdir: /home/agent}\n  b: {workdir: /workspace/src}\n");
+  const auto ask = [&](std::string profile) {
+    CreateRequest request = with(std::move(profile));
+    request.workspace = HostDirectory{Fd(open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC)), "/tmp",
+                                      "/workspace", HostAccess::rw};
+    return world_.create(std::move(request)).value().defaults.cwd;
+  };
+
+  EXPECT_EQ(ask("a"), "");
+  EXPECT_EQ(ask("b"), "/workspace/src");
+}
+
+TEST_F(ProfileUseTest, WithoutARootOfItsOwnThereIsNoHomeToMake) {
+  world_.add("bare", Isolation::container);
+  world_.add("tree", Isolation::container).capabilities.own_root = true;
+  world_.host(1).capabilities.needs_root_dir = true;
+  start("  a: {home: /home/agent}\n");
+
+  const auto refused = world_.create(with("a"));
+
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().hint(), HasSubstr("bare cannot make a home at /home/agent"));
+}
+
 TEST_F(ProfileUseTest, WhoHasTheEnginesSocketIsNotIsolated) {
   world_.add("engine", Isolation::container).capabilities.engine_socket = true;
   world_.options.members_floor = Isolation::process;

@@ -55,6 +55,9 @@ std::optional<std::string> missing_root(const Capabilities& can, const RouteWish
   }
   if (wish.image && !can.images) return " takes no images by name";
   if (!wish.root && can.needs_root_dir) return " needs a root file system (rootfs)";
+  // A tree that is somebody else's has the homes that it has.
+  if (!wish.home.empty() && (!can.own_root || can.needs_root_dir))
+    return " cannot make a home at " + wish.home;
   if (wish.persistence == Persistence::persistent && !can.writable_root) {
     return " cannot keep what is changed in the root file system";
   }
@@ -272,6 +275,7 @@ RouteWish to_wish(const CreateRequest& request) {
                            request.on_last == OnEnd::pause,
                  .network = request.network.value_or(Network::none),
                  .engine_socket = request.engine_socket,
+                 .home = request.home,
                  .installs_system = request.startup && request.startup->dependencies &&
                                     !request.startup->dependencies->apt.empty(),
                  .names_roots = request.mount_roots.has_value(),

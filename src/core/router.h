@@ -44,6 +44,7 @@ struct RouteWish {
   bool pauses = false;     // it is to be paused when it is idle, or its time is up
   Network network = Network::none;
   bool engine_socket = false;
+  std::string home = {};         // see SandboxSpec
   bool installs_system = false;  // packages of the system, which root installs
   bool names_roots = false;      // a profile says where directories of the host may lie
   std::map<std::string, std::string> driver_labels = {};  // which it must have

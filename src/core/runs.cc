@@ -4,6 +4,7 @@
 
 #include "core/hooks.h"
 #include "core/operation.h"
+#include "core/profile_use.h"
 #include "core/request_check.h"
 #include "core/startup.h"
 #include "core/transitions.h"
@@ -42,6 +43,7 @@ Task<RunResult> Runs::run(Caller caller, CreateRequest request, ExecRequest exec
                           std::weak_ptr<void> keep_alive) {
   telemetry::StageTimer timer(parts_.clock);
   CO_TRY_OK(check_exec(exec));
+  leave_out_ends(request, profiles_of(parts_.options));
   CO_TRY_OK(check_run(request));
   CO_TRY_OK(creator_.settle(request, Lifecycle::ephemeral));
   fill_in(exec, request.defaults);

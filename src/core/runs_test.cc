@@ -1,6 +1,7 @@
 #include "core/runs.h"
 
 #include "core/engine_world_internal.h"
+#include "core/profile_use.h"
 
 namespace atl {
 namespace {
@@ -127,6 +128,30 @@ TEST_F(RunsTest, ANameIsFreeAgainWhenTheAnswerComes) {
   world_.host().release("destroy");
   world_.settle();
   EXPECT_TRUE(result.done());
+}
+
+TEST(ProfiledRuns, WhatAProfileSaysOfSandboxesThatWaitIsNotTheRuns) {
+  EngineWorld world;
+  world.add();
+  const std::vector<policy::ProfileText> texts{
+      {"t.yaml", "profiles:\n  a: {on_idle: stop, idle: 1h, on_expire: stop, keep: 1h}\n"}};
+  world.options.profiles = policy::Profiles::load(texts).value();
+  world.start();
+  const auto ask = [&](std::optional<OnEnd> on_idle) {
+    CreateRequest request;
+    request.profile = "a";
+    request.on_idle = on_idle;
+    // As the API does.
+    merge_profile(request, world.options.profiles->get("a").value()->profile);
+    ExecRequest exec;
+    exec.argv = {"true"};
+    return world.run(world.engine().run({}, std::move(request), std::move(exec), "", 1000));
+  };
+
+  EXPECT_TRUE(ask(std::nullopt));
+  const auto refused = ask(OnEnd::pause);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("a run's sandbox ends"));
 }
 
 TEST_F(RunsTest, TheProgramsOwnExitCodeIsTheResult) {

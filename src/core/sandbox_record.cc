@@ -76,6 +76,7 @@ Asked to_asked(const CreateRequest& request) {
   asked.network = request.network.value_or(Network::none);
   asked.engine_socket = request.engine_socket;
   asked.mount_roots = request.mount_roots;
+  asked.home = request.home;
   asked.snapshot = request.snapshot;
   asked.user = request.defaults.user;
   asked.user_number = number_of_user(request);

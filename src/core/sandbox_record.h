@@ -75,6 +75,7 @@ struct Asked {
   Network network = Network::none;
   bool engine_socket = false;
   std::optional<std::vector<std::string>> mount_roots;
+  std::string home;      // see SandboxSpec
   std::string snapshot;  // the id of the one that it was made from
   int64_t resets = 0;
   std::string user;
@@ -96,7 +97,7 @@ BOOST_DESCRIBE_STRUCT(Asked, (),
                        keep_s, on_failure, scope, on_last, labels, env_names, resources,
                        min_isolation, placement, driver_labels, workspace, mounts, root, template_,
                        template_id, image, runtime, persistence, checkpoint, lifecycle, network,
-                       engine_socket, mount_roots, snapshot, resets, user, user_number, cwd,
+                       engine_socket, mount_roots, home, snapshot, resets, user, user_number, cwd,
                        timeout_ms, files, startup, start_hooks, stop_s, pool, pool_print, course))
 
 Asked to_asked(const CreateRequest& request);

@@ -1,6 +1,7 @@
 // Creator: which snapshot a sandbox begins with, and what it takes from it.
 #include <algorithm>
 
+#include "base/own_home.h"
 #include "core/creator.h"
 #include "core/snapshots.h"
 
@@ -43,11 +44,18 @@ Result<std::shared_ptr<const SnapshotView>> Creator::use_snapshot(const Caller& 
                                    : "the snapshot is of a sandbox with " + from.template_name);
   if (!request.runtime.empty() && request.runtime != from.runtime)
     return differs("runtime", "the snapshot is of a sandbox with another one");
+  // Where its files go back to.
+  if (!request.home.empty() && request.home != from.home) {
+    return differs("profile", "its home is " + request.home +
+                                  ", and the snapshot is of a sandbox " + "whose home is " +
+                                  (from.home.empty() ? std::string(kUsualHome) : from.home));
+  }
   if (!request.warm.empty()) return differs("warm", "a snapshot has no interpreter that waits");
   request.snapshot = from.id;
   request.driver = from.driver;
   request.image = from.image;
   request.runtime = from.runtime;
+  request.home = from.home;
   // What is only made from a checkpoint leaves none itself.
   const bool has_root = holds_root(from) && from.persistence != Persistence::ephemeral;
   if (request.persistence != Persistence::checkpoint)

@@ -39,6 +39,7 @@ struct SnapshotView {
   std::string template_name;  // "" = none
   std::string image;          // the same
   std::string runtime;
+  std::string home;  // "" = the usual one
   Persistence persistence = Persistence::ephemeral;
   WallTime created_at{};
   std::string layer;          // of what it is one (core/layers.h); "" = it is somebody's

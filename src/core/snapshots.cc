@@ -28,6 +28,7 @@ struct KeptFacts {
   std::string template_;
   std::string image;
   std::string runtime;
+  std::string home;
   Persistence persistence = Persistence::ephemeral;
   std::string layer;
   std::string checkpoint_of;
@@ -36,13 +37,13 @@ struct KeptFacts {
 };
 BOOST_DESCRIBE_STRUCT(KeptFacts, (),
                       (kind, isolation, bytes, left_out, labels, resources, template_, image,
-                       runtime, persistence, layer, checkpoint_of, checkpoint, is_shared))
+                       runtime, home, persistence, layer, checkpoint_of, checkpoint, is_shared))
 
 store::SnapshotRow to_row(const SnapshotView& view) {
-  const KeptFacts facts{view.kind,       view.isolation,   view.bytes,         view.left_out,
-                        view.labels,     view.resources,   view.template_name, view.image,
-                        view.runtime,    view.persistence, view.layer,         view.checkpoint_of,
-                        view.checkpoint, view.is_shared};
+  const KeptFacts facts{view.kind,          view.isolation,  view.bytes,         view.left_out,
+                        view.labels,        view.resources,  view.template_name, view.image,
+                        view.runtime,       view.home,       view.persistence,   view.layer,
+                        view.checkpoint_of, view.checkpoint, view.is_shared};
   return {.id = view.id,
           .tenant = view.tenant,
           .owner = view.owner,
@@ -75,6 +76,7 @@ std::optional<SnapshotView> from_row(const store::SnapshotRow& row) {
                       .template_name = std::move(facts->template_),
                       .image = std::move(facts->image),
                       .runtime = std::move(facts->runtime),
+                      .home = std::move(facts->home),
                       .persistence = facts->persistence,
                       .created_at = WallTime(Millis(row.created_at_ms)),
                       .layer = std::move(facts->layer),
@@ -96,6 +98,7 @@ SnapshotPtr make_record(const SandboxRecord& of, WallTime now) {
   view.template_name = of.asked.template_;
   view.image = of.asked.image;
   view.runtime = of.asked.runtime;
+  view.home = of.asked.home;
   view.persistence = of.asked.persistence;
   view.created_at = now;
   snapshot->is_busy = true;

@@ -1,5 +1,6 @@
 // Snapshots and resets as the engine keeps them, over fake drivers.
 #include "core/engine_world_internal.h"
+#include "policy/profiles.h"
 
 namespace atl {
 namespace {
@@ -33,6 +34,35 @@ class SnapshotsTest : public ::testing::Test {
 
   EngineWorld world_;
 };
+
+TEST_F(SnapshotsTest, KeepWhereTheHomeWas) {
+  const std::vector<policy::ProfileText> texts{
+      {"t.yaml", "profiles:\n  a: {home: /home/agent}\n  b: {home: /home/other}\n"}};
+  world_.options.profiles = policy::Profiles::load(texts).value();
+  world_.host().capabilities.own_root = true;
+  world_.start();
+  const auto made = world_.run(world_.engine().create({}, {.driver = "fake", .profile = "a"}, {}));
+  ASSERT_TRUE(made) << made.error().message();
+  const auto kept = keep(made->id);
+  world_.restart();
+
+  const auto with = [&](std::string profile) {
+    return world_.run(
+        world_.engine().create({}, {.profile = std::move(profile), .snapshot = kept.id}, {}));
+  };
+  for (const char* profile : {"", "a"}) {
+    const auto again = with(profile);
+    ASSERT_TRUE(again) << profile << ": " << again.error().message();
+    EXPECT_EQ(world_.host().boxes.at(again->id)->spec.home, "/home/agent") << profile;
+  }
+  const auto refused = with("b");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("whose home is /home/agent"));
+  // The same of one that is made anew after a restart.
+  const auto reset = world_.run(world_.engine().reset({}, made->id, {}));
+  ASSERT_TRUE(reset) << reset.error().message();
+  EXPECT_EQ(world_.host().boxes.at(made->id)->spec.home, "/home/agent");
+}
 
 TEST_F(SnapshotsTest, OutliveTheirSandboxAndARestart) {
   world_.start();

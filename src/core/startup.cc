@@ -98,16 +98,29 @@ Task<std::string> find_obstacle(Guest& guest, policy::Readiness readiness, Milli
   co_return said;
 }
 
-Task<> wait_until_ready(Guest& guest, policy::Readiness readiness, StartupFacts facts,
-                        const Clock& clock) {
+std::string in_words(const std::vector<policy::Requirement>& needs) {
+  std::string text;
+  for (const auto& one : needs) text += (text.empty() ? "" : ", ") + one.text;
+  return text;
+}
+
+// What has said yes, and when.
+std::string in_words(const policy::Readiness& readiness, int tries) {
+  const std::string what = readiness.port ? "port " + std::to_string(*readiness.port) + " answers"
+                                          : "the command says yes";
+  return what + ", question " + std::to_string(tries);
+}
+
+Task<std::string> wait_until_ready(Guest& guest, policy::Readiness readiness, StartupFacts facts,
+                                   const Clock& clock) {
   const auto executor = co_await asio::this_coro::executor;
   const Micros deadline = clock.boot() + Millis(readiness.timeout_ms);
-  for (;;) {
+  for (int tries = 1;; ++tries) {
     const auto left = std::chrono::ceil<Millis>(deadline - clock.boot());
     auto obstacle =
         co_await find_obstacle(guest, readiness, std::clamp(left, Millis(1), kLongestTry), facts);
     if (!obstacle) co_return std::move(obstacle).error().with("readiness");
-    if (obstacle->empty()) co_return Result<>();
+    if (obstacle->empty()) co_return in_words(readiness, tries);
     if (clock.boot() + Millis(readiness.interval_ms) >= deadline) {
       co_return Error(Code::deadline_exceeded, "readiness: not ready within " +
                                                    std::to_string(readiness.timeout_ms) +
@@ -115,7 +128,7 @@ Task<> wait_until_ready(Guest& guest, policy::Readiness readiness, StartupFacts 
     }
     Event pause(executor);
     const auto paused = co_await pause.wait_for(Millis(readiness.interval_ms));
-    if (paused.error().code() != Code::deadline_exceeded) co_return paused;
+    if (paused.error().code() != Code::deadline_exceeded) co_return paused.error();
   }
 }
 
@@ -155,6 +168,7 @@ Task<> start_up(Guest& guest, std::shared_ptr<const policy::Startup> startup, St
     auto done = co_await set_up(guest, *startup->setup, facts);
     if (!done) co_return std::move(done).error().at_stage("setup");
     timer.mark("setup");
+    timer.note("setup", std::to_string(startup->setup->size()) + " done");
   }
   if (facts.keeps == Layer::setup) {
     CO_TRY(auto kept, co_await facts.keep());
@@ -171,6 +185,7 @@ Task<> start_up(Guest& guest, std::shared_ptr<const policy::Startup> startup, St
       if (!found) co_return std::move(found).error().at_stage("requires");
     }
     timer.mark("requires");
+    timer.note("requires", "found " + in_words(*startup->requires_));
   }
   if (has_hooks(startup->after_start) && !facts.goes_on) {
     auto said = co_await run_hooks(guest, *startup->after_start, facts.defaults);
@@ -185,6 +200,7 @@ Task<> start_up(Guest& guest, std::shared_ptr<const policy::Startup> startup, St
     auto ready = co_await wait_until_ready(guest, *startup->readiness, facts, clock);
     if (!ready) co_return std::move(ready).error().at_stage("readiness");
     timer.mark("readiness");
+    timer.note("readiness", *ready);
   }
   co_return Result<>();
 }

@@ -55,6 +55,13 @@ TEST_F(StartupTest, EachPartIsAStage) {
 
   ASSERT_TRUE(made) << made.error().message();
   EXPECT_THAT(stages_of(*made), ElementsAre("setup", "requires", "readiness"));
+  std::vector<std::string> logs;
+  for (const auto& stage : made->stages) {
+    if (stage.log) logs.push_back(stage.name + ": " + *stage.log);
+  }
+  EXPECT_THAT(logs, ElementsAre("route: fake, the only one that will do", "setup: 2 done",
+                                "requires: found git, python>=3.11",
+                                "readiness: the command says yes, question 1"));
   EXPECT_EQ(made->state, State::running);
 }
 

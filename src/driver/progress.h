@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 namespace atl {
 
@@ -12,6 +13,7 @@ struct Progress {
   uint64_t done = 0;   // bytes
   uint64_t total = 0;  // as far as it is known; may grow
   bool is_over = false;
+  std::string log = {};  // of a stage that is over: what was made or found, in one line
 };
 
 // Called on the core loop; empty when nobody cares.
@@ -21,8 +23,8 @@ using ProgressListener = std::function<void(const Progress& progress)>;
 inline void begin_stage(const ProgressListener& listener, const char* stage) {
   if (listener) listener({.stage = stage});
 }
-inline void end_stage(const ProgressListener& listener, const char* stage) {
-  if (listener) listener({.stage = stage, .is_over = true});
+inline void end_stage(const ProgressListener& listener, const char* stage, std::string log = {}) {
+  if (listener) listener({.stage = stage, .is_over = true, .log = std::move(log)});
 }
 
 }  // namespace atl

@@ -17,6 +17,7 @@ BOOST_DESCRIBE_ENUM(SnapshotKind, disk, memory)
 struct SnapshotRequest {
   std::string id;
   SnapshotKind kind = SnapshotKind::disk;
+  std::string home = {};  // the sandbox's; see SandboxSpec
 };
 
 // What became of it, as read back from where it lies.

@@ -103,6 +103,8 @@ struct SandboxSpec {
   // Where directories of the host may lie that a container engine shows; nullopt = as the driver is
   // configured.
   std::optional<std::vector<std::string>> mount_roots;
+  // Where its user lives, instead of /home/user: base/own_home.h says what may be here. "" = there.
+  std::string home;
   // The id of a snapshot of this driver that it starts from; "" = from the beginning.
   std::string snapshot;
   // When the sandbox ends even if nobody is there to end it, on Clock::boot(); zero = never.

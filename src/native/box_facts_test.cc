@@ -54,6 +54,7 @@ TEST(LaunchRequest, CarriesABox) {
   request.box->memory_bytes = 1 << 28;
   request.box->cpu_millis = 500;
   request.box->has_workspace = true;
+  request.box->home = "/home/agent";
   request.box->directories = {{"/workspace", ShownAs::cow}, {"/data", ShownAs::ro}};
 
   const auto back = decode_launch(encode(request));

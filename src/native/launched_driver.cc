@@ -227,7 +227,8 @@ class LaunchedDriver final : public Driver {
     if (!snapshots_ || (with_memory && !options_.capabilities.checkpoint))
       co_return co_await Driver::snapshot(sandbox, std::move(request));
     if (with_memory) co_return co_await keep_all(sandbox, std::move(request.id));
-    std::vector<std::string> places{std::string(kWorkspace), std::string(kHome)};
+    std::vector<std::string> places{std::string(kWorkspace),
+                                    request.home.empty() ? std::string(kHome) : request.home};
     co_return co_await snapshots_->save(sandbox.guest(), std::move(request.id), std::move(places));
   }
 
@@ -333,6 +334,9 @@ class LaunchedDriver final : public Driver {
   Task<std::unique_ptr<LaunchedSandbox>> make(SandboxSpec spec, std::optional<BoxRequest> box,
                                               AgentConfig config) {
     CO_TRY(auto config_file, memory_file(encode(config)));
+    // Nobody asks how a run began.
+    const bool tells = spec.on_progress && !spec.is_run;
+    std::string made = tells ? describe_made(box) : "";
     LaunchRequest request{spec.id,
                           options_.name,
                           static_cast<uint64_t>(spec.expires_at.count()),
@@ -345,7 +349,7 @@ class LaunchedDriver final : public Driver {
     for (auto& mount : spec.mounts) directories.push_back(std::move(mount.directory));
     CO_TRY(auto socket, co_await launcher_.create(spec.tenant, std::move(request),
                                                   std::move(config_file), std::move(directories)));
-    end_stage(spec.on_progress, "create");
+    end_stage(spec.on_progress, "create", std::move(made));
     begin_stage(spec.on_progress, "boot");
     if (snapshots_ && snapshots_->has_image(spec.snapshot)) {
       auto taken = co_await take_up(std::move(socket), spec.snapshot);
@@ -363,8 +367,19 @@ class LaunchedDriver final : public Driver {
       if (!destroyed) error = std::move(error).with("and its remains could not be removed");
       co_return error;
     }
-    end_stage(spec.on_progress, "boot");
+    end_stage(spec.on_progress, "boot", tells ? describe_boot() : "");
     co_return std::move(sandbox);
+  }
+
+  // The network of a box is made by the launcher with all the rest of it, so it has no time of its
+  // own.
+  static std::string describe_made(const std::optional<BoxRequest>& box) {
+    if (!box) return "a directory of its own, and the host's namespaces";
+    return std::string("namespaces of its own, net: loopback alone; files in ") +
+           (box->storage == Storage::pool ? "the storage pool" : "memory");
+  }
+  std::string describe_boot() const {
+    return options_.sentry ? "the agent answers, in gVisor's kernel" : "the agent answers";
   }
 
   asio::awaitable<Error> give_up(std::string id, Error why) {
@@ -405,6 +420,8 @@ class LaunchedDriver final : public Driver {
     AgentConfig config;
     config.sandbox_id = spec.id;
     config.env = spec.env;
+    // A root of somebody else's may list its users otherwise.
+    if (spec.root && !spec.home.empty()) config.env.try_emplace("HOME", spec.home);
     config.confinement = Confinement::box;
     config.dies_with_connection = launcher_.is_embedded() || spec.is_run;
     if (options_.sentry) TRY_OK(check_sentry_can_start(spec.resources));
@@ -441,6 +458,7 @@ class LaunchedDriver final : public Driver {
     box.sentry = options_.sentry;
     box.has_root = spec.root.has_value();
     box.has_workspace = spec.workspace.has_value();
+    box.home = spec.home;
     const auto shown = [](HostAccess access) {
       return access == HostAccess::ro   ? ShownAs::ro
              : access == HostAccess::rw ? ShownAs::rw
@@ -460,6 +478,10 @@ class LaunchedDriver final : public Driver {
     if (spec.root && !is_tree()) {
       return Error(Code::unsupported, "driver " + options_.name + " has no root of its own")
           .with_hint("take a driver that has: --driver native");
+    }
+    if (!spec.home.empty()) {
+      return Error(Code::unsupported, "driver " + options_.name + " cannot make a home")
+          .with_hint("take a driver with a root of its own: --driver native");
     }
     AgentConfig config;
     config.sandbox_id = spec.id;

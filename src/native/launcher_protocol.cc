@@ -29,6 +29,7 @@ Result<BoxRequest> read_box(ByteReader& reader) {
   box.sentry = reader.u8() == 1;
   box.has_root = reader.u8() == 1;
   box.has_workspace = reader.u8() == 1;
+  box.home = reader.text();
   const uint32_t directories = reader.u32();
   if (directories > kMostMounts + 1) return malformed();
   for (uint32_t i = 0; i < directories; ++i) {

@@ -18,7 +18,7 @@
 
 namespace atl::native {
 
-constexpr uint32_t kLauncherVersion = 6;
+constexpr uint32_t kLauncherVersion = 7;
 constexpr size_t kLargestPacket = 128 * 1024;
 constexpr size_t kListPage = 500;
 

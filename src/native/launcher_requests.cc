@@ -27,6 +27,7 @@ void write_box(ByteWriter& writer, const BoxRequest& box) {
   writer.u8(box.sentry ? 1 : 0);
   writer.u8(box.has_root ? 1 : 0);
   writer.u8(box.has_workspace ? 1 : 0);
+  writer.text(box.home);
   writer.u32(static_cast<uint32_t>(box.directories.size()));
   for (const auto& directory : box.directories) {
     writer.text(directory.guest_path);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/own_home.h"
 #include "base/text.h"
 #include "native/root_plan.h"
 
@@ -109,6 +110,10 @@ Result<Plan> make_plan(const std::string& id, const BoxRequest& request, const H
   }
   if (request.disk_bytes > 0 && request.disk_bytes < kSmallestDisk) {
     return Error(Code::invalid_argument, "a sandbox needs at least 1 MiB of disk");
+  }
+  // It becomes a line of a file that programs believe.
+  if (!request.home.empty() && !is_own_home(request.home)) {
+    return Error(Code::invalid_argument, "a home is /home and one plain name");
   }
   if (!without.has(Layer::cgroups)) {
     plan.cgroup_version = cgroups.version();

@@ -62,6 +62,7 @@ struct BoxRequest {
   bool sentry = false;         // a second kernel between its commands and the host's, see oci/
   bool has_root = false;       // a root directory of the caller's instead of the host's system
   bool has_workspace = false;  // the first of `directories` is the workspace
+  std::string home;            // instead of kHome; see base/own_home.h
   std::vector<BoxDirectory> directories;
   std::string warm;  // what its agent is to start ahead; nothing that the launcher need know
 

@@ -170,6 +170,58 @@ TEST(Plan, BoundsDiskByBytesAndFiles) {
               HasSubstr("size=67108864,nr_inodes=16384"));
 }
 
+TEST(Plan, AHomeOfAnotherNameIsTheOnlyOneAndTheUsualNameLeadsThere) {
+  BoxRequest request;
+  request.home = "/home/agent";
+  const Plan plan = must_plan(request);
+
+  ASSERT_NE(find(plan, StepKind::bind, "root/home/agent"), nullptr);
+  EXPECT_EQ(find(plan, StepKind::bind, "root/home/agent")->source, "store/home");
+  EXPECT_EQ(find(plan, StepKind::bind, "root/home/user"), nullptr);
+  ASSERT_NE(find(plan, StepKind::link, "root/home/user"), nullptr);
+  EXPECT_EQ(find(plan, StepKind::link, "root/home/user")->text, "agent");
+  EXPECT_THAT(find(plan, StepKind::file, "root/etc/passwd")->text,
+              HasSubstr("user:x:1000:1000:user:/home/agent:/bin/bash"));
+  const auto allowed = std::ranges::find(plan.landlock, "/home/agent", &LandlockRule::path);
+  ASSERT_NE(allowed, plan.landlock.end());
+  EXPECT_EQ(allowed->access, FileAccess::read_write);
+  EXPECT_EQ(std::ranges::count(plan.landlock, "/home/user", &LandlockRule::path), 0);
+  // Those without have another root, which they cannot share.
+  EXPECT_GT(plan.shared_steps, 0u);
+  EXPECT_NE(find(must_plan({}), StepKind::bind, "root/home/user"), nullptr);
+  EXPECT_EQ(find(must_plan({}), StepKind::link, "root/home/user"), nullptr);
+}
+
+TEST(Plan, AHomeIsMadeInARootThatHasNone) {
+  BoxRequest request;
+  request.has_root = true;
+  request.home = "/home/agent";
+  const Plan plan = must_plan(request);
+
+  const Step* home = find(plan, StepKind::directory, "root/home/agent");
+  ASSERT_NE(home, nullptr);
+  EXPECT_EQ(home->owner, kUserId);
+  EXPECT_TRUE(home->optional);
+}
+
+// The launcher does not take the daemon's word for it.
+TEST(Plan, AHomeIsOnePlainNameBelowHome) {
+  for (const char* home : {"/home", "/home/", "/home/a/b", "/home/..", "/home/.ssh", "/home/a:0:0",
+                           "/home/a\nroot::0:0:::", "/root", "home/a", "/homes/a", "/home/-x",
+                           "/home/abcdefghijklmnopqrstuvwxyz0123456"}) {
+    BoxRequest request;
+    request.home = home;
+    const auto refused = plan_for(request);
+    ASSERT_FALSE(refused) << home;
+    EXPECT_EQ(refused.error().code(), Code::invalid_argument) << home;
+  }
+  for (const char* home : {"/home/agent", "/home/user", "/home/A_b-c.9", "/home/_x"}) {
+    BoxRequest request;
+    request.home = home;
+    EXPECT_TRUE(plan_for(request)) << home;
+  }
+}
+
 TEST(Plan, CopiesOnWriteThroughAnOverlay) {
   BoxRequest request;
   request.has_workspace = true;

@@ -45,7 +45,10 @@ constexpr const char* kSettings =
 class RootPlanner final {
  public:
   RootPlanner(const BoxRequest& request, const HostView& host, Plan& plan)
-      : request_(request), host_(host), plan_(plan) {}
+      : request_(request),
+        host_(host),
+        plan_(plan),
+        home_(request.home.empty() ? kHome : request.home) {}
 
   Result<> make() {
     stage();
@@ -183,16 +186,19 @@ class RootPlanner final {
     // What an administrator has configured is not for guests.
     if (host_.has_usr_local_etc) bind("mask/directory", "root/usr/local/etc", 0);
     etc();
-    for (const char* name :
-         {"home", "home/user", "root", "tmp", "var", "var/tmp", "var/lib", "var/log", "var/cache",
-          "run", "workspace", "opt", "mnt", "dev", "proc"}) {
+    for (const char* name : {"home", "root", "tmp", "var", "var/tmp", "var/lib", "var/log",
+                             "var/cache", "run", "workspace", "opt", "mnt", "dev", "proc"}) {
       directory(std::string("root/") + name);
     }
     link("root/var/run", "/run");
+    // The user's one home. Where it has another name the usual one leads there, so that what is
+    // kept of a sandbox has its place whatever it is called.
+    directory("root" + home_);
+    if (home_ != kHome) link(std::string("root") + kHome, home_.substr(home_.rfind('/') + 1));
   }
 
   void own_places() {
-    bind("store/home", "root/home/user", kAsMounted);
+    bind("store/home", "root" + home_, kAsMounted);
     bind("store/tmp", "root/tmp", kAsMounted);
     bind("store/var-tmp", "root/var/tmp", kAsMounted);
     bind("store/run", "root/run", kAsMounted);
@@ -223,8 +229,10 @@ class RootPlanner final {
     file("root/etc/passwd",
          "root:x:0:0:root:/root:/bin/bash\n"
          "daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
-         "user:x:1000:1000:user:/home/user:/bin/bash\n"
-         "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
+         "user:x:1000:1000:user:" +
+             home_ +
+             ":/bin/bash\n"
+             "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
     file("root/etc/group",
          "root:x:0:\ndaemon:x:1:\ntty:x:5:\nusers:x:100:\nuser:x:1000:\nnogroup:x:65534:\n");
     file("root/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n");
@@ -255,7 +263,8 @@ class RootPlanner final {
       make_if_missing(std::string("root/") + name, name == std::string_view("tmp") ? 01777 : 0755,
                       0);
     }
-    make_if_missing("root/home/user", 0755, kUserId);
+    make_if_missing(std::string("root") + kHome, 0755, kUserId);
+    if (home_ != kHome) make_if_missing("root" + home_, 0755, kUserId);
     if (!request_.has_workspace) make_if_missing("root/workspace", 0755, kUserId);
     names();
   }
@@ -489,7 +498,8 @@ class RootPlanner final {
         if (entry.kind == HostEntryKind::directory)
           allow("/" + entry.name, FileAccess::read_execute);
       }
-      for (const char* path : {"/workspace", "/home/user", "/root", "/tmp", "/var/tmp", "/run"}) {
+      allow(home_, FileAccess::read_write);
+      for (const char* path : {"/workspace", "/root", "/tmp", "/var/tmp", "/run"}) {
         allow(path, FileAccess::read_write);
       }
     }
@@ -506,6 +516,7 @@ class RootPlanner final {
   const BoxRequest& request_;
   const HostView& host_;
   Plan& plan_;
+  const std::string home_;
 };
 
 }  // namespace

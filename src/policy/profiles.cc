@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/own_home.h"
 #include "base/text.h"
 #include "json/describe.h"
 
@@ -327,10 +328,10 @@ class ProfileLoader final {
                    "persistence: checkpoint is for sandboxes with a name, not for those of a pool "
                    "or of single commands");
     }
-    if (profile.home && !profile.image && !profile.template_ && *profile.home != "/home/user") {
-      return Error(Code::unsupported,
-                   "home: it takes an image or a template that has the directory: the sandbox's "
-                   "own root has /home/user");
+    if (profile.home && !profile.image && !profile.template_ && !is_own_home(*profile.home)) {
+      return Error(Code::unsupported, "home: " + to_printable(*profile.home) +
+                                          " takes an image or a template that has the directory")
+          .with_hint("what is made by itself is /home/NAME: letters, digits, '_', '-' and '.'");
     }
     // Whoever has the socket rules the host: that and a floor are not to be had together.
     const Isolation floor = profile.min_isolation.value_or(Isolation::none);

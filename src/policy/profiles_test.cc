@@ -168,9 +168,12 @@ TEST(Profiles, AFoundProjectFileAddsAndTakesNothingOver) {
   EXPECT_THAT(Profiles::load(both).error().message(), HasSubstr("project.yaml"));
 }
 
-TEST(Profiles, AHomeTakesARootThatHasIt) {
-  EXPECT_THAT(problem("  a: {home: /home/agent}\n"), HasSubstr("takes an image or a template"));
-  EXPECT_EQ(problem("  a: {home: /home/agent, image: agents:1}\n"), "fine");
+TEST(Profiles, AHomeIsOneBelowHomeOrTakesARootThatHasIt) {
+  EXPECT_EQ(problem("  a: {home: /home/agent}\n"), "fine");
+  for (const std::string home : {"/srv/agent", "/home/agent/deep", "/home/..", "/home"}) {
+    EXPECT_THAT(problem("  a: {home: " + home + "}\n"), HasSubstr("takes an image or a template"));
+    EXPECT_EQ(problem("  a: {home: " + home + ", image: agents:1}\n"), "fine");
+  }
 }
 
 TEST(Profiles, CheckFindsEverything) {

@@ -23,6 +23,21 @@ void StageTimer::tell(std::string_view name, std::string log) {
   last_ = now;
 }
 
+void StageTimer::note(std::string_view name, std::string_view log) {
+  if (log.empty()) return;
+  const auto last = std::find_if(stages_.rbegin(), stages_.rend(),
+                                 [&](const Stage& s) { return s.name == name; });
+  if (last == stages_.rend() || last->log) return;
+  if (log.size() <= kMostNoted) {
+    last->log = log;
+    return;
+  }
+  // Not within a letter.
+  size_t end = kMostNoted - 3;
+  while (end > 0 && (static_cast<unsigned char>(log[end]) & 0xC0U) == 0x80U) --end;
+  last->log = std::string(log.substr(0, end)) + "…";
+}
+
 void StageTimer::add(std::string_view name, Micros duration) {
   const auto known = std::ranges::find_if(
       stages_, [&](const Stage& stage) { return stage.name == name && !stage.log; });

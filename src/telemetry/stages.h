@@ -22,10 +22,14 @@ namespace atl::telemetry {
 struct Stage {
   std::string name;
   double ms = 0;
-  // Why it failed, or what was said meanwhile; absent when there is nothing to tell.
+  // Why it failed, what was decided or made, or what was said meanwhile; absent when there is
+  // nothing to tell.
   std::optional<std::string> log;
 };
 BOOST_DESCRIBE_STRUCT(Stage, (), (name, ms, log))
+
+// Of a log that tells what went well, which is a line.
+constexpr size_t kMostNoted = 200;
 
 // A plain value: copy it, move it, keep it with the request. The clock must outlive it.
 class StageTimer final {
@@ -41,6 +45,9 @@ class StageTimer final {
   void mark(std::string_view name);
   // The same for a stage that stands for itself, because it failed or because of what was said.
   void tell(std::string_view name, std::string log);
+  // What the last stage of that name has to tell, unless it tells of something or is not there; cut
+  // to kMostNoted bytes.
+  void note(std::string_view name, std::string_view log);
   // A duration that somebody else measured, such as the launcher.
   void add(std::string_view name, Micros duration);
   // Drops the time since the last mark: waiting that belongs to no stage.

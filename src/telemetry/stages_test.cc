@@ -49,6 +49,37 @@ TEST(StageTimer, SkipsTimeThatBelongsToNoStage) {
   EXPECT_DOUBLE_EQ(timer.total_ms(), 5.1);
 }
 
+TEST(StageTimer, NotesOfTheLastOfAName) {
+  FakeClock clock;
+  StageTimer timer(clock);
+  timer.tell("create", "first: it broke");
+  timer.mark("create");
+  timer.mark("boot");
+  timer.note("create", "made");
+  timer.note("create", "once more");
+  timer.note("nothing", "of that name");
+  timer.note("boot", "");
+
+  ASSERT_EQ(timer.stages().size(), 3u);
+  EXPECT_EQ(timer.stages()[0].log, "first: it broke");
+  EXPECT_EQ(timer.stages()[1].log, "made");
+  EXPECT_EQ(timer.stages()[2].log, std::nullopt);
+}
+
+TEST(StageTimer, CutsANoteBetweenLetters) {
+  FakeClock clock;
+  StageTimer timer(clock);
+  timer.mark("image");
+  std::string name;
+  for (int i = 0; i < 150; ++i) name += "ä";
+  timer.note("image", name);
+
+  const std::string log = timer.stages()[0].log.value();
+  EXPECT_LE(log.size(), kMostNoted);
+  EXPECT_EQ(log, name.substr(0, log.size() - 3) + "…");
+  EXPECT_EQ(log.size() % 2, 1u);
+}
+
 TEST(StageTimer, IsAPlainValue) {
   FakeClock clock;
   StageTimer timer(clock);

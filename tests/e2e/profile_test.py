@@ -25,6 +25,7 @@ profiles:
   once: {scope: run, min_isolation: container}
   closed: {workspace: isolated}
   quick: {timeout: 300ms}
+  housed: {home: /home/agent}
 """
 
 
@@ -111,6 +112,14 @@ class WithoutDaemon(World):
         self.assertEqual(done["min_isolation"], "container")
         self.mine("run", "--profile", "closed", "--here", "--", "true", code=125)
 
+    def test_an_agent_lives_and_works_in_a_home_of_its_own(self):
+        done = self.atoll("run", "--profile", "agent", "--", "sh", "-c", 'echo "$HOME"; pwd; touch it && ls')
+        self.assertEqual(done.stdout, "/home/agent\n/home/agent\nit\n")
+        done = self.atoll("run", "--profile", "agent", "--here", "--", "sh", "-c", 'echo "$HOME"; pwd')
+        self.assertEqual(done.stdout, "/home/agent\n/workspace\n")
+        refused = self.mine("run", "--profile", "housed", "--driver", "subprocess", "--", "true", code=125)
+        self.assertIn("subprocess cannot make a home at /home/agent", refused.stderr)
+
     def test_a_machine_that_is_not_there_is_not_replaced_by_less(self):
         refused = self.atoll("run", "--profile", "untrusted", "--", "true", code=125)
         self.assertIn("vm was asked", refused.stderr)
@@ -184,6 +193,13 @@ class Starting(World):
         made = self.told("create", "--profile", "made", "--name", "box")
         self.assertEqual([s["name"] for s in made["stages"] if s["name"] in ("setup", "requires", "readiness")],
                          ["setup", "requires", "readiness"])
+        said = {stage["name"]: stage.get("log") for stage in made["stages"]}
+        self.assertIn(STRONGEST, said["route"])
+        self.assertRegex(said.get("boot") or said["hand_over"], "^(the agent answers|one that .* had made ahead)")
+        self.assertRegex(said["requires"], "^(found |known from)")
+        self.assertIn(", question ", said["readiness"])
+        self.assertTrue(all(len(log or "") <= 200 for log in said.values()), said)
+        self.assertEqual(self.told("inspect", "--start", "box")["stages"], made["stages"])
         self.assertEqual(self.atoll("exec", "box", "--", "cat", "tools/mark").stdout, "ready\n")
         self.atoll("rm", "box")
         self.assertEqual(self.atoll("run", "--profile", "made", "--", "cat", "tools/mark").stdout, "ready\n")
@@ -217,7 +233,7 @@ class Starting(World):
             made = self.told("create", "--profile", "python")
             told += [stage.get("log") for stage in made["stages"] if stage["name"] == "requires"]
             self.atoll("rm", made["id"])
-        self.assertEqual(told, [None, "known from an earlier start"])
+        self.assertEqual(told, ["found python", "known from an earlier start"])
 
     def test_a_lifecycle_says_who_may_have_it(self):
         self.assertIn("are held by sessions", self.refused("held"))

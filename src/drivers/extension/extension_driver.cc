@@ -270,6 +270,7 @@ class ExtensionDriver final : public Driver {
     if (!spec.runtime.empty()) return cannot(name, "choose a runtime");
     if (spec.network != Network::none || spec.engine_socket)
       return cannot(name, "open a network, or a socket of an engine's");
+    if (!spec.home.empty()) return cannot(name, "make a home at " + spec.home);
     if (!spec.snapshot.empty()) return cannot(name, "start from a snapshot");
     if (spec.persistence != Persistence::ephemeral) return cannot(name, "keep its root");
     const Resources& asked = spec.resources;

@@ -105,7 +105,8 @@ Result<uint64_t> pack_box_files(int directory) {
   TRY_OK(os::replace_file(directory, kBasisFile, describe_basis(), 0644));
   uint64_t left_out = 0;
   for (const char* place : kPlaces) {
-    TRY(const auto start, os::open_at(AT_FDCWD, place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    // Followed, since a home of another name is behind the usual one; links above are ours alone.
+    TRY(const auto start, os::open_at(AT_FDCWD, place, O_RDONLY | O_DIRECTORY));
     TRY(const auto archive,
         os::open_at(directory, archive_of(place), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
     os::PackLimits limits;
@@ -124,7 +125,7 @@ Result<> unpack_box_files(int directory) {
   std::string piece(kPiece, '\0');
   for (const char* place : kPlaces) {
     TRY(const auto archive, os::open_at(directory, archive_of(place), O_RDONLY | O_NOFOLLOW));
-    TRY(const auto to, os::open_at(AT_FDCWD, place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    TRY(const auto to, os::open_at(AT_FDCWD, place, O_RDONLY | O_DIRECTORY));
     os::UnpackLimits limits;
     limits.owners = true;
     os::TarUnpacker unpacker(to.get(), limits, nullptr);
