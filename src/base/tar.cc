@@ -38,24 +38,7 @@ std::string_view text_of(std::string_view block, Field field) {
 }
 
 Result<uint64_t> number_of(std::string_view block, Field field) {
-  std::string_view text = block.substr(field.at, field.length);
-  if ((static_cast<uint8_t>(text[0]) & 0x80) != 0) {
-    // Base 256, most significant byte first; the top bit only says so, and the next is the sign.
-    uint64_t value = static_cast<uint8_t>(text[0]) & 0x7F;
-    for (const char c : text.substr(1)) {
-      if (value >> 55 != 0) return refused("it has a number that is too large");
-      value = value << 8 | static_cast<uint8_t>(c);
-    }
-    return value;
-  }
-  text = text.substr(0, text.find('\0'));
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  uint64_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value, 8);
-  if (!text.empty() && (problem != std::errc() || end != text.data() + text.size()))
-    return refused("it has a number that is none");
-  return value;
+  return tar_number(block.substr(field.at, field.length));
 }
 
 // Archives of others have what they like here, and hardly anybody looks: what is none is root's.
@@ -364,6 +347,26 @@ std::string tar_header(const TarEntry& entry) {
   std::string block = make_block(name, type, entry.size, entry);
   put_text(block, kLink, entry.link_target);
   return out + with_sum(std::move(block));
+}
+
+Result<uint64_t> tar_number(std::string_view field) {
+  if (!field.empty() && (static_cast<uint8_t>(field[0]) & 0x80) != 0) {
+    // Base 256, most significant byte first; the top bit only says so, and the next is the sign.
+    uint64_t value = static_cast<uint8_t>(field[0]) & 0x7F;
+    for (const char c : field.substr(1)) {
+      if (value >> 55 != 0) return refused("it has a number that is too large");
+      value = value << 8 | static_cast<uint8_t>(c);
+    }
+    return value;
+  }
+  std::string_view text = field.substr(0, field.find('\0'));
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  uint64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value, 8);
+  if (!text.empty() && (problem != std::errc() || end != text.data() + text.size()))
+    return refused("it has a number that is none");
+  return value;
 }
 
 std::string tar_padding(uint64_t size) {

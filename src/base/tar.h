@@ -93,6 +93,8 @@ class TarReader final {
   int64_t time_ = 0;
 };
 
+// A number of a header, as octal text or in base 256. Code::invalid_argument for what is none.
+Result<uint64_t> tar_number(std::string_view field);
 // What comes before an entry's content, which is `entry.size` bytes and tar_padding() of them.
 std::string tar_header(const TarEntry& entry);
 std::string tar_padding(uint64_t size);

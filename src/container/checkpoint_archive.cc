@@ -1,7 +1,9 @@
 #include "container/checkpoint_archive.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <utility>
 
 #include "base/tar.h"
 #include "container/json_at_internal.h"
@@ -13,7 +15,13 @@ namespace {
 
 constexpr size_t kBlock = 512;
 constexpr size_t kLargestDescription = 8 << 20;
+constexpr size_t kLargestExtended = 1 << 20;
+// Larger than any memory, and so small that sums do not overflow.
+constexpr uint64_t kLargestMember = uint64_t{1} << 50;
 constexpr size_t kSizeAt = 124, kSumAt = 148, kPathBytes = 100, kNumberBytes = 12, kSumBytes = 8;
+constexpr size_t kTypeAt = 156;
+constexpr char kExtended = 'x';
+constexpr std::string_view kSizeRecord = "size=";
 constexpr std::string_view kConfig = "config.dump";
 constexpr std::string_view kSpec = "spec.dump";
 constexpr std::string_view kOfTheEngine[] = {"/dev/shm",          "/etc/group",  "/etc/hostname",
@@ -27,16 +35,36 @@ Error broken() {
   return Error(Code::internal, "the memory that was kept is not what podman exports");
 }
 
-// Podman writes numbers as octal text, and what is too large for that in another way, which no
-// sandbox needs.
+// From 8 GiB on a size does not fit its field as octal text: it is there in base 256, or an
+// extended header says it ahead.
 Result<uint64_t> size_in(std::string_view header) {
-  uint64_t size = 0;
-  for (const char digit : header.substr(kSizeAt, kNumberBytes)) {
-    if (digit == '\0' || digit == ' ') break;
-    if (digit < '0' || digit > '7') return broken();
-    size = size * 8 + static_cast<uint64_t>(digit - '0');
+  const auto size = tar_number(header.substr(kSizeAt, kNumberBytes));
+  if (!size || *size > kLargestMember) return broken();
+  return *size;
+}
+
+// The size that the records of an extended header tell, "14 size=12345\n" each; none = they do not.
+Result<std::optional<uint64_t>> size_told(std::string_view records) {
+  std::optional<uint64_t> told;
+  while (!records.empty()) {
+    size_t length = 0;
+    const auto [end, problem] =
+        std::from_chars(records.data(), records.data() + records.size(), length);
+    const auto digits = static_cast<size_t>(end - records.data());
+    if (problem != std::errc() || length > records.size() || length < digits + 2 ||
+        records[digits] != ' ' || records[length - 1] != '\n')
+      return broken();
+    const auto record = records.substr(digits + 1, length - digits - 2);
+    records.remove_prefix(length);
+    if (!record.starts_with(kSizeRecord)) continue;
+    const auto value = record.substr(kSizeRecord.size());
+    uint64_t size = 0;
+    const auto [at, failed] = std::from_chars(value.data(), value.data() + value.size(), size);
+    if (failed != std::errc() || at != value.data() + value.size() || size > kLargestMember)
+      return broken();
+    told = size;
   }
-  return size;
+  return told;
 }
 
 std::string with_size(std::string header, uint64_t size) {
@@ -115,12 +143,12 @@ Result<std::string> CheckpointArchive::pass(std::string_view piece) {
       left_ -= now;
       continue;
     }
-    const uint64_t wanted = description_ > 0 ? padded(description_) : kBlock;
+    const uint64_t wanted = body_ > 0 ? padded(body_) : kBlock;
     const auto now = static_cast<size_t>(std::min<uint64_t>(wanted - held_.size(), piece.size()));
     held_ += piece.substr(0, now);
     piece.remove_prefix(now);
     if (held_.size() < wanted) break;
-    TRY_OK(description_ > 0 ? take_description(out) : take_header(out));
+    TRY_OK(body_ > 0 ? take_body(out) : take_header(out));
     held_.clear();
   }
   return out;
@@ -133,22 +161,37 @@ Result<> CheckpointArchive::take_header(std::string& out) {
     return {};
   }
   TRY(const uint64_t size, size_in(held_));
+  const bool is_extended = held_[kTypeAt] == kExtended;
   const std::string_view field = std::string_view(held_).substr(0, kPathBytes);
   const std::string_view path = field.substr(0, field.find('\0'));
-  if (path != kConfig && path != kSpec) {
+  const bool is_description = !is_extended && (path == kConfig || path == kSpec);
+  // A description is no such size, and has its own afterwards.
+  if (size_ahead_ && (is_extended || is_description)) return broken();
+  if (!is_extended && !is_description) {
     out += held_;
-    left_ = padded(size);
+    left_ = padded(std::exchange(size_ahead_, std::nullopt).value_or(size));
     return {};
   }
-  if (size == 0 || size > kLargestDescription) return broken();
+  if (size == 0 || size > (is_extended ? kLargestExtended : kLargestDescription)) return broken();
   header_ = held_;
-  description_ = size;
+  body_ = size;
+  return {};
+}
+
+Result<> CheckpointArchive::take_body(std::string& out) {
+  if (header_[kTypeAt] == kExtended) {
+    TRY(size_ahead_, size_told(std::string_view(held_).substr(0, body_)));
+    out += header_ + held_;
+  } else {
+    TRY_OK(take_description(out));
+  }
+  body_ = 0;
   return {};
 }
 
 Result<> CheckpointArchive::take_description(std::string& out) {
-  auto read = json::parse(std::string_view(held_).substr(0, description_),
-                          {.max_bytes = kLargestDescription});
+  auto read =
+      json::parse(std::string_view(held_).substr(0, body_), {.max_bytes = kLargestDescription});
   if (!read || !read->is_object()) return broken();
   json::Object& described = read->as_object();
   const bool is_config = header_.starts_with(kConfig);
@@ -159,7 +202,6 @@ Result<> CheckpointArchive::take_description(std::string& out) {
   std::string text;
   json::write_value(text, *read);
   out += with_size(header_, text.size()) + text + tar_padding(text.size());
-  description_ = 0;
   return {};
 }
 

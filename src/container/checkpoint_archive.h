@@ -7,6 +7,8 @@
 // through, the limits. These become those of the new sandbox here, and all else passes as it is.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,13 +28,17 @@ class CheckpointArchive final {
 
  private:
   Result<> take_header(std::string& out);
+  Result<> take_body(std::string& out);
   Result<> take_description(std::string& out);
 
   const ContainerSpec made_;
-  std::string held_;          // of a header or a description, until it is whole
-  uint64_t left_ = 0;         // of what passes, padding included
-  uint64_t description_ = 0;  // how many bytes it has; 0 = none is under way
-  std::string header_;        // of it
+  std::string held_;   // of a header or a body, until it is whole
+  uint64_t left_ = 0;  // of what passes, padding included
+  // Of what is read whole, a description or an extended header: how many bytes it has, 0 = none is
+  // under way, and its header.
+  uint64_t body_ = 0;
+  std::string header_;
+  std::optional<uint64_t> size_ahead_;  // of the next one, said by an extended header
   bool has_config_ = false, has_spec_ = false, is_over_ = false;
 };
 

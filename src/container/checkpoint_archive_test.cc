@@ -109,6 +109,76 @@ TEST(CheckpointArchive, BecomesTheSecondContainersHoweverItIsCut) {
   }
 }
 
+// Of a member that is too large for octal text, without its content.
+constexpr uint64_t kLarge = (uint64_t{9} << 30) + 1000;
+constexpr size_t kSizeAt = 124, kSizeBytes = 12, kTypeAt = 156;
+
+std::string in_base_256(uint64_t size) {
+  TarEntry entry;
+  entry.path = "checkpoint/pages-1.img";
+  std::string header = tar_header(entry);
+  for (size_t i = kSizeAt + kSizeBytes; i-- > kSizeAt; size >>= 8)
+    header[i] = static_cast<char>(size & 0xFF);
+  header[kSizeAt] = '\x80';
+  return header;
+}
+
+std::string in_records(const std::string& records) {
+  std::string extended = file("PaxHeaders.0/pages-1.img", records);
+  extended[kTypeAt] = 'x';
+  TarEntry entry;
+  entry.path = "checkpoint/pages-1.img";
+  return extended + tar_header(entry);
+}
+
+TEST(CheckpointArchive, HasMembersOfAnySize) {
+  TarEntry as_we_write_it;
+  as_we_write_it.path = "checkpoint/pages-1.img";
+  as_we_write_it.size = kLarge;
+  for (const std::string& header :
+       {in_base_256(kLarge), tar_header(as_we_write_it),
+        in_records("13 mtime=1.5\n19 size=" + std::to_string(kLarge) + "\n")}) {
+    CheckpointArchive passing(second());
+    ASSERT_TRUE(passing.pass(file("config.dump", kConfig)));
+
+    const auto passed = passing.pass(header + std::string(1 << 20, 'p'));
+
+    ASSERT_TRUE(passed) << passed.error().message();
+    EXPECT_EQ(*passed, header + std::string(1 << 20, 'p'));
+  }
+}
+
+TEST(CheckpointArchive, FindsWhatFollowsAMemberWhicheverWayItsSizeIsTold) {
+  for (const std::string& header : {in_base_256(kPages.size()), in_records("13 size=1500\n")}) {
+    const std::string member = header + kPages + tar_padding(kPages.size());
+    for (const size_t at_once : {size_t{1}, size_t{513}, size_t{1} << 20}) {
+      const auto passed = pass(
+          file("config.dump", kConfig) + member + file("spec.dump", kSpec) + tar_end(), at_once);
+
+      ASSERT_TRUE(passed) << passed.error().message();
+      EXPECT_THAT(*passed, HasSubstr(member));
+      EXPECT_THAT(passed->substr(passed->find(member)), HasSubstr("/doors/second"));
+    }
+  }
+}
+
+TEST(CheckpointArchive, RefusesASizeThatIsNone) {
+  for (const std::string& member :
+       {in_base_256(uint64_t{1} << 51), in_base_256(UINT64_MAX),
+        in_records("29 size=18446744073709551615\n"), in_records("11 size=x1\n"),
+        in_records("11 size=-1\n"), in_records("99 size=1\n"), in_records("3 size=1\n"),
+        in_records("size=1\n"), in_records("25 size=1125899906842625\n"),
+        // A description has no such size, and neither has what would tell of another.
+        in_records("10 size=1\n").substr(0, 1024) + file("config.dump", kConfig),
+        in_records("10 size=1\n").substr(0, 1024) + in_records("10 size=1\n")}) {
+    CheckpointArchive passing(second());
+
+    EXPECT_FALSE(passing.pass(member)) << member.substr(512, 40);
+  }
+  CheckpointArchive passing(second());
+  EXPECT_TRUE(passing.pass(in_records("10 size=1\n")));
+}
+
 TEST(CheckpointArchive, IsRefusedWhereItIsNotWhatPodmanExports) {
   const std::string elsewhere = R"({"mounts":[],"linux":{"resources":{}}})";
   EXPECT_FALSE(pass(archive(kConfig, elsewhere), 512));

@@ -120,11 +120,16 @@ TEST(EngineClient, IsPatientWithACommit) {
   EngineClient client(loop.get_executor(), kDocker, engine_at_socket(engine.path()),
                       {.quick = Millis(5'000), .slow = Millis(100), .patient = Millis(60'000)});
 
-  const auto kept = run_task(
-      loop, SnapshotImages(client.line(), "us").commit("atoll-x", "snp00000000000000000001"));
+  const auto kept =
+      run_task(loop, SnapshotImages(client.line(), "us").commit("sbx1", "snp00000000000000000001"));
 
   ASSERT_TRUE(kept.has_value()) << kept.error().message();
   EXPECT_EQ(*kept, 7U);
+  const std::string asked = engine.asked().at(1);
+  EXPECT_THAT(asked, HasSubstr("&container=atoll-sbx1&"));
+  for (const char* label : {"instance%3Dus", "driver%3Ddocker", "sandbox%3Dsbx1", "generation%3D1",
+                            "snapshot%3Dsnp00000000000000000001"})
+    EXPECT_THAT(asked, HasSubstr("&changes=LABEL%20atoll." + std::string(label)));
 }
 
 // It is told in a line of an answer that began well.
@@ -248,6 +253,7 @@ TEST(EngineClient, LabelsWhatItImports) {
   EXPECT_TRUE(imported.has_value()) << imported.error().message();
   EXPECT_THAT(engine.asked().back(), HasSubstr("&changes=LABEL%20atoll.driver%3Ddocker&"));
   EXPECT_THAT(engine.asked().back(), HasSubstr("&changes=LABEL%20atoll.template%3D0123"));
+  EXPECT_THAT(engine.asked().back(), HasSubstr("&changes=LABEL%20atoll.generation%3D1"));
   // Nothing in a path is a word of the recipe's.
   EXPECT_THAT(engine.asked().back(),
               HasSubstr("&changes=LABEL%20atoll.instance%3D%22%2Fof%20a%2F%5C%24place%22"));

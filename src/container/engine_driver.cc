@@ -47,20 +47,22 @@ class EngineDriver final : public Driver {
         std::make_shared<Fleet>(executor, dialect, address ? *std::move(address) : EngineAddress());
     fleet_->directory = options_.directory;
     fleet_->agent = options_.agent;
-    fleet_->instance =
-        options_.ends_with_us ? instance_of_run(options_.directory) : options_.directory;
-    if (is_remote()) {
+    if (is_remote() || !options_.ends_with_us) {
       auto own = own_name(options_.directory);
       if (!own) malformed_ = own.error();
       if (own) fleet_->instance = *std::move(own);
+    } else {
+      fleet_->instance = instance_of_run(options_.directory);
     }
+    // What daemons without a name of their own called themselves.
+    if (!is_remote() && !options_.ends_with_us) former_ = options_.directory;
     trials_ = std::make_shared<KernelTrials>(fleet_);
     checkpoints_ = std::make_unique<Checkpoints>(fleet_);
     supply_ = std::make_shared<ImageSupply>(fleet_->images, dialect, fleet_->instance,
                                             options_.pull_patience, options_.archive_tree);
     // Who ends with us keeps nothing.
     if (!options_.directory.empty() && !options_.ends_with_us) {
-      images_ = std::make_unique<SnapshotImages>(fleet_->client.line(), fleet_->instance);
+      images_ = std::make_unique<SnapshotImages>(fleet_->client.line(), fleet_->instance, former_);
       files_ = std::make_unique<FileSnapshots>(executor, options_.directory + "-snapshots");
     }
     fleet_->tell = [this](std::string id, EndedBy why) {
@@ -184,7 +186,7 @@ class EngineDriver final : public Driver {
     }
     auto found = co_await fleet_->client.inspect(container_name(id));
     if (!found) co_return std::move(found).error();
-    const bool is_ours = is_own(*found) && found->sandbox_id == id;
+    const bool is_ours = (is_own(*found) || is_formers(*found)) && found->sandbox_id == id;
     if (!is_ours || found->generation != kGeneration)
       co_return Error(Code::not_found, "no container of ours for " + id);
     if (!found->is_running) {
@@ -236,7 +238,7 @@ class EngineDriver final : public Driver {
     if (!is_sandbox_id(id)) co_return Error(Code::invalid_argument, "malformed sandbox id");
     auto found = co_await fleet_->client.inspect(container_name(id));
     if (!found && found.error().code() != Code::not_found) co_return std::move(found).error();
-    if (found && !is_own(*found)) co_return Result<>();
+    if (found && !is_own(*found) && !is_formers(*found)) co_return Result<>();
     newborn_.erase(id);
     fleet_->live.erase(id);
     CO_TRY_OK(co_await remove_container(fleet_, id));
@@ -267,7 +269,7 @@ class EngineDriver final : public Driver {
       CO_TRY_OK(make_places());
       CO_TRY(facts, co_await files_->save(sandbox.guest(), request.id, std::move(places)));
     }
-    auto bytes = co_await images_->commit(container, request.id);
+    auto bytes = co_await images_->commit(sandbox.id(), request.id);
     if (bytes) {
       facts.bytes += *bytes;
       co_return facts;
@@ -296,6 +298,15 @@ class EngineDriver final : public Driver {
     std::erase_if(ids, [&](const std::string& id) {
       return files_->has_image(id) || std::ranges::find(whole, id) != whole.end();
     });
+    co_return ids;
+  }
+
+  Task<std::vector<std::string>> list_doubtful_snapshots() override {
+    if (!images_) co_return co_await Driver::list_doubtful_snapshots();
+    CO_TRY(auto ids, co_await images_->list_formers());
+    const auto here = files_->list();
+    std::erase_if(ids,
+                  [&](const std::string& id) { return std::ranges::find(here, id) != here.end(); });
     co_return ids;
   }
 
@@ -431,6 +442,12 @@ class EngineDriver final : public Driver {
 
   bool is_own(const ContainerState& found) const {
     return found.instance == fleet_->instance && found.driver == dialect_.name;
+  }
+
+  // Made when daemons called themselves by their directory, which another may have, too. Ours is
+  // what the store knows, or has a directory here, by its id; nothing else of these is listed.
+  bool is_formers(const ContainerState& found) const {
+    return !former_.empty() && found.instance == former_ && found.driver == dialect_.name;
   }
 
   Result<> check_setup() const {
@@ -625,6 +642,7 @@ class EngineDriver final : public Driver {
   std::shared_ptr<KernelTrials> trials_;
   std::unique_ptr<Checkpoints> checkpoints_;
   std::optional<Error> malformed_;          // the address
+  std::string former_;                      // an earlier instance; "" = there was none
   bool has_looked_ = false;                 // for what killed runs have left
   std::optional<std::string> own_runtime_;  // the engine's, once it is known
   // Children of a fork that nobody has attached to yet. An agent that is let go of calls again a

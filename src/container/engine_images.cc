@@ -142,6 +142,12 @@ std::string registry_of(const std::string& image) {
   return is_host ? first : std::string(kHub);
 }
 
+// Podman takes one of them at a time.
+std::string label_change(std::string_view name, std::string_view value) {
+  return "&changes=" +
+         net::percent_encode("LABEL " + std::string(name) + "=" + in_a_label(std::string(value)));
+}
+
 Task<ImageFacts> EngineImages::inspect(std::string image) {
   std::string path = image_path(image) + "/json";
   CO_TRY(const auto told, co_await line_.ask(net::Method::get, std::move(path), {}, Pace::quick));
@@ -193,9 +199,8 @@ Task<> EngineImages::import(std::string image, Labels labels,
   // The tag is part of the name: podman overlooks one that is given beside it.
   call.path = "/images/create?fromSrc=-&repo=" + net::percent_encode(image);
   labels.emplace(kLabelDriver, line_.dialect().name);
-  // Podman takes one of them at a time.
-  for (const auto& [name, value] : labels)
-    call.path += "&changes=" + net::percent_encode("LABEL " + name + "=" + in_a_label(value));
+  labels.emplace(kLabelGeneration, kGeneration);
+  for (const auto& [name, value] : labels) call.path += label_change(name, value);
   call.headers.add("Content-Type", "application/x-tar");
   call.next_piece = std::move(next_piece);
   call.silence = kImportTime;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "container/engine_line.h"
@@ -27,6 +28,8 @@ struct LabelledImage {
 
 // One that a name without a registry's is looked for at.
 constexpr std::string_view kHub = "docker.io";
+// As part of the path of a call that makes an image: it bears this label.
+std::string label_change(std::string_view name, std::string_view value);
 // The registry's part of an image's name: "127.0.0.1:5000", "docker.io".
 std::string registry_of(const std::string& image);
 
@@ -52,8 +55,8 @@ class EngineImages final {
   Task<> pull(std::string image, std::string authorization, Millis patience, PullWatch watch);
 
   // Makes an image of a root file system, a tar archive in pieces (the empty one is its end), that
-  // bears these labels and the one of our driver (container_spec.h). One of that name that is there
-  // keeps its content and loses the name.
+  // bears these labels, and those of our driver and generation (container_spec.h). One of that name
+  // that is there keeps its content and loses the name.
   Task<> import(std::string image, Labels labels, std::function<Task<std::string>()> next_piece,
                 std::shared_ptr<GiveUp> give_up = nullptr);
   // Those of our driver that bear this label, by each of their names, the newest first. What was

@@ -1,5 +1,6 @@
-// What a daemon calls itself on engines that others use as well, from other machines: a directory's
-// path, which will do on this host, may be theirs, too.
+// What a daemon calls itself on an engine, whose objects of ours bear it. The path of its directory
+// would not do: others may have the same, on another machine or in another mount namespace of this
+// one, and it changes when the directory is moved.
 #pragma once
 
 #include <string>
@@ -8,7 +9,8 @@
 
 namespace atl::container {
 
-// Made at random when there is none, and kept beside `directory`.
+// Made at random when there is none, and kept beside `directory`, with which it moves. Whoever has
+// a copy of both is the same daemon to the engine.
 Result<std::string> own_name(const std::string& directory);
 void forget_own_name(const std::string& directory);
 

@@ -4,6 +4,7 @@
 
 #include "base/ids.h"
 #include "container/container_spec.h"
+#include "container/engine_images.h"
 #include "json/value.h"
 #include "json/write.h"
 #include "net/http_message.h"
@@ -34,8 +35,8 @@ std::string snapshot_image(std::string_view id) {
   return std::string(kRepository) + ":" + std::string(id);
 }
 
-SnapshotImages::SnapshotImages(EngineLine& line, std::string instance)
-    : line_(line), instance_(std::move(instance)) {}
+SnapshotImages::SnapshotImages(EngineLine& line, std::string instance, std::string former)
+    : line_(line), instance_(std::move(instance)), former_(std::move(former)) {}
 
 std::vector<std::string> kept_places(std::vector<std::string> in_memory) {
   std::erase_if(in_memory, [](const std::string& place) {
@@ -44,11 +45,17 @@ std::vector<std::string> kept_places(std::vector<std::string> in_memory) {
   return in_memory;
 }
 
-Task<uint64_t> SnapshotImages::commit(std::string container, std::string id) {
-  const std::string change = "LABEL " + std::string(kLabelSnapshot) + "=" + id;
-  std::string path = "/commit?pause=true&container=" + net::percent_encode(container) +
-                     "&repo=" + net::percent_encode(std::string(kRepository)) + "&tag=" + id +
-                     "&changes=" + net::percent_encode(change);
+Task<uint64_t> SnapshotImages::commit(std::string sandbox, std::string id) {
+  std::string path =
+      "/commit?pause=true&container=" + net::percent_encode(container_name(sandbox)) +
+      "&repo=" + net::percent_encode(std::string(kRepository)) + "&tag=" + id;
+  // All of them: what an image inherits of its container's labels is the engine's affair.
+  for (const auto& [name, value] :
+       {std::pair(kLabelInstance, std::string_view(instance_)),
+        std::pair(kLabelDriver, line_.dialect().name),
+        std::pair(kLabelSandbox, std::string_view(sandbox)),
+        std::pair(kLabelGeneration, kGeneration), std::pair(kLabelSnapshot, std::string_view(id))})
+    path += label_change(name, value);
   CO_TRY(const auto told,
          co_await line_.ask(net::Method::post, std::move(path), "{}", Pace::patient));
   const std::string digest = text_at(&told, "Id");
@@ -80,23 +87,45 @@ Task<> SnapshotImages::check(std::string id) {
 }
 
 bool SnapshotImages::is_ours(const json::Value* labels) const {
-  return text_at(labels, kLabelInstance) == instance_ &&
+  return (text_at(labels, kLabelInstance) == instance_ || is_formers(labels)) &&
          text_at(labels, kLabelDriver) == line_.dialect().name;
+}
+
+bool SnapshotImages::is_formers(const json::Value* labels) const {
+  return !former_.empty() && text_at(labels, kLabelInstance) == former_;
 }
 
 // Asked by one label, and the rest is looked at here: podman finds nothing when a label by its name
 // is asked together with others by their values.
-Task<std::vector<std::string>> SnapshotImages::list() {
+Task<json::Array> SnapshotImages::rows() {
   std::string filters;
   json::write_value(filters, json::Object{{"label", json::Array{kLabelSnapshot}}});
   std::string path = "/images/json?filters=" + net::percent_encode(filters);
-  CO_TRY(const auto told, co_await line_.ask(net::Method::get, std::move(path), {}, Pace::slow));
-  std::vector<std::string> ids;
-  if (!told.is_array()) co_return ids;
-  for (const json::Value& row : told.as_array()) {
+  CO_TRY(auto told, co_await line_.ask(net::Method::get, std::move(path), {}, Pace::slow));
+  if (!told.is_array()) co_return json::Array();
+  json::Array ours;
+  for (json::Value& row : told.as_array()) {
     const json::Value* labels = find(&row, "Labels");
-    std::string id = text_at(labels, kLabelSnapshot);
-    if (is_snapshot_id(id) && is_ours(labels)) ids.push_back(std::move(id));
+    if (is_snapshot_id(text_at(labels, kLabelSnapshot)) && is_ours(labels))
+      ours.push_back(std::move(row));
+  }
+  co_return ours;
+}
+
+Task<std::vector<std::string>> SnapshotImages::list() {
+  CO_TRY(const auto found, co_await rows());
+  std::vector<std::string> ids;
+  for (const json::Value& row : found) ids.push_back(text_at(find(&row, "Labels"), kLabelSnapshot));
+  co_return ids;
+}
+
+Task<std::vector<std::string>> SnapshotImages::list_formers() {
+  std::vector<std::string> ids;
+  if (former_.empty()) co_return ids;
+  CO_TRY(const auto found, co_await rows());
+  for (const json::Value& row : found) {
+    const json::Value* labels = find(&row, "Labels");
+    if (is_formers(labels)) ids.push_back(text_at(labels, kLabelSnapshot));
   }
   co_return ids;
 }

@@ -445,7 +445,18 @@ Task<> Snapshots::sweep(DriverSlot& slot, Unknown unknown) {
     co_return Result<>();
   }
   const auto seen_before = std::exchange(suspects_[slot.name()], {});
-  for (const auto& id : *there) {
+  std::set<std::string> unknown_here;
+  for (const auto& id : *there)
+    if (!by_id_.contains(id)) unknown_here.insert(id);
+  if (unknown_here.empty()) co_return Result<>();
+  const auto doubtful = co_await slot.driver->list_doubtful_snapshots();
+  if (!doubtful) {
+    suspects_[slot.name()] = std::move(unknown_here);
+    co_return Result<>();
+  }
+  for (const auto& id : *doubtful) unknown_here.erase(id);
+  for (const auto& id : unknown_here) {
+    // Known by now.
     if (by_id_.contains(id)) continue;
     if (unknown == Unknown::when_seen_twice && !seen_before.contains(id)) {
       suspects_[slot.name()].insert(id);

@@ -207,6 +207,22 @@ TEST_F(SnapshotsTest, ThatNobodyKnowsAreSweptAwayAndLostOnesAreTold) {
   EXPECT_THAT(made.error().message(), HasSubstr("has lost"));
 }
 
+TEST_F(SnapshotsTest, ThatMayBeAnothersAreNeverSweptAndAreAsGoodAsOthersWhereTheyAreKnown) {
+  world_.start();
+  const auto kept = keep(create_with(""));
+  world_.host().snapshots["snpstranger"] = {};
+  world_.host().doubtful_snapshots = {kept.id, "snpstranger"};
+
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(world_.run(world_.engine().sweep()));
+  world_.restart();
+
+  EXPECT_TRUE(world_.host().snapshots.contains("snpstranger"));
+  EXPECT_EQ(world_.engine().get_snapshot({}, kept.id)->state, SnapshotState::ready);
+  EXPECT_TRUE(world_.run(world_.engine().create({}, {.snapshot = kept.id}, {})));
+  ASSERT_TRUE(world_.run(world_.engine().drop_snapshot({}, kept.id)));
+  EXPECT_FALSE(world_.host().snapshots.contains(kept.id));
+}
+
 TEST_F(SnapshotsTest, ThatAreNotThereAreToldAsSoonAsSomebodyWantsThem) {
   world_.start();
   const auto kept = keep(create_with(""));

@@ -25,6 +25,10 @@ Task<std::vector<std::string>> Driver::list_broken_snapshots() {
   co_return std::vector<std::string>{};
 }
 Task<SnapshotFacts> Driver::snapshot(Sandbox&, SnapshotRequest) { co_return lacking("snapshot"); }
+Task<std::vector<std::string>> Driver::list_doubtful_snapshots() {
+  co_return std::vector<std::string>{};
+}
+
 Task<> Driver::forget_templates(std::function<bool(const std::string&)>) { co_return Result<>(); }
 
 Task<> Driver::drop_snapshot(std::string) { co_return Result<>(); }

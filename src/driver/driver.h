@@ -138,6 +138,9 @@ class Driver {
   virtual Task<std::vector<std::string>> list_snapshots();
   // Those of them that no sandbox can be made from any more: somebody has removed a part.
   virtual Task<std::vector<std::string>> list_broken_snapshots();
+  // Those of list_snapshots() that may be another's as well as ours: whoever knows one by its id
+  // uses and drops it, and nobody sweeps them.
+  virtual Task<std::vector<std::string>> list_doubtful_snapshots();
   // One that is gone is no error; Code::conflict while a sandbox that was made from it needs it.
   virtual Task<> drop_snapshot(std::string id);
   // Lets go of what it has made of templates that nobody needs any more; `is_needed` is asked by

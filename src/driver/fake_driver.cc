@@ -218,6 +218,10 @@ class FakeDriver final : public Driver {
     co_return std::vector(host_->broken_snapshots.begin(), host_->broken_snapshots.end());
   }
 
+  Task<std::vector<std::string>> list_doubtful_snapshots() override {
+    co_return std::vector(host_->doubtful_snapshots.begin(), host_->doubtful_snapshots.end());
+  }
+
   Task<> drop_snapshot(std::string id) override {
     CO_TRY_OK(co_await host_->enter("drop_snapshot", id));
     host_->snapshots.erase(id);

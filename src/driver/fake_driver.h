@@ -111,7 +111,8 @@ class FakeHost final {
   std::set<std::string> remains;
   // By id: the files that each snapshot holds.
   std::map<std::string, std::map<std::string, FakeFile>> snapshots;
-  std::set<std::string> broken_snapshots;  // no sandbox can be made from these
+  std::set<std::string> broken_snapshots;    // no sandbox can be made from these
+  std::set<std::string> doubtful_snapshots;  // these may be another's
 
   // Awaited before and after each call takes effect ("create before", "create half after" of what
   // is made in two steps, "create after"); what it

@@ -182,8 +182,8 @@ class Cases:
             self.assertEqual(atoll("run", "--driver", driver, *command), "of the template\n")
         names = self.engine.images_named("atoll-template:")
         self.assertEqual(len(names), 1, names)
-        self.assertEqual(self.labels(names[0]), {"atoll.driver": self.name, "atoll.template": added,
-                                                 "atoll.instance": f"{daemon.state}/engines/{self.name}"})
+        self.assertEqual(self.labels(names[0]), {"atoll.driver": self.name, "atoll.template": added, "atoll.generation": "1",
+                                                 "atoll.instance": daemon.name_on(self.name)})
         # An earlier version goes with what replaces it, and the last one with its name.
         pathlib.Path(tree, "etc/motto").write_text("of another\n")
         atoll("template", "add", "tiny", tree)
@@ -212,9 +212,9 @@ class Cases:
             atoll("template", "add", "tiny", tree)
             self.assertEqual(atoll(*command), "of the template\n")
         images = {self.labels(name)["atoll.instance"]: name for name in self.engine.images_named("atoll-template:")}
-        self.assertEqual(set(images), {f"{daemon.state}/engines/{self.name}" for daemon in (one, other)})
+        self.assertEqual(set(images), {daemon.name_on(self.name) for daemon in (one, other)})
         self.speaks_to(one)("template", "rm", "tiny")
-        left = [images[f"{other.state}/engines/{self.name}"]]
+        left = [images[other.name_on(self.name)]]
         wait_until(lambda: self.engine.images_named("atoll-template:") == left, "the image of one goes", 90)
         self.assertEqual(self.speaks_to(other)(*command), "of the template\n")
         self.speaks_to(other)("template", "rm", "tiny")

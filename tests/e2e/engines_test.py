@@ -15,7 +15,7 @@ import urllib.parse
 from engine_proxy import EngineProxy
 import port_test
 from engines import Engine, add_python, image_tar, lacking
-from live import ATOLL, Daemon, wait_until
+from live import ATOLL, AtTheSamePath, Daemon, wait_until
 
 LIBEXEC = {"ATOLL_LIBEXEC": os.environ["ATOLL_LIBEXEC"]} if "ATOLL_LIBEXEC" in os.environ else {}
 
@@ -326,16 +326,54 @@ class Cases:
 
     def test_only_what_is_ours_is_swept(self):
         daemon = self.daemon()
-        mine = {"atoll.instance": f"{daemon.state}/engines/{self.name}", "atoll.driver": self.name, "atoll.generation": "1"}
-        orphan = made_sandbox_id()
+        mine = {"atoll.instance": daemon.name_on(self.name), "atoll.driver": self.name, "atoll.generation": "1"}
+        orphan, former = made_sandbox_id(), made_sandbox_id()
         daemon.kill()
         self.make_container("somebodys", {})
         other = made_sandbox_id()
         self.make_container(f"atoll-{other}", {**mine, "atoll.instance": "/elsewhere", "atoll.sandbox": other})
+        # A daemon of an earlier version bore the path of its directory, which another's may be.
+        self.make_container(f"atoll-{former}", {**mine, "atoll.instance": f"{daemon.state}/engines/{self.name}", "atoll.sandbox": former})
         self.make_container(f"atoll-{orphan}", {**mine, "atoll.sandbox": orphan})
         self.restart(daemon)
         wait_until(lambda: f"atoll-{orphan}" not in self.containers(), "the orphan goes")
-        self.assertEqual(sorted(self.containers()), sorted(["somebodys", f"atoll-{other}"]))
+        self.assertEqual(sorted(self.containers()), sorted(["somebodys", f"atoll-{other}", f"atoll-{former}"]))
+
+    def keep(self, daemon):
+        """A sandbox with a file, and a snapshot of it."""
+        box = daemon.create(driver=self.name, persistence="persistent")
+        daemon.exec(box, "sh", "-c", "echo kept > kept")
+        snapshot = daemon.call("POST", f"/v1/sandboxes/{box}/snapshots", {"kind": "disk"}, timeout=120)
+        self.assertEqual(snapshot.status, 201, snapshot)
+        return box, snapshot.json["id"]
+
+    def is_as_it_was(self, daemon, box, snapshot):
+        self.assertEqual(daemon.exec(box, "cat", "kept")["stdout"], "kept\n")
+        again = daemon.create(driver=self.name, snapshot=snapshot)
+        self.assertEqual(daemon.exec(again, "cat", "kept")["stdout"], "kept\n")
+        for one in (box, again):
+            self.assertEqual(daemon.call("DELETE", f"/v1/sandboxes/{one}").status, 204)
+        self.assertEqual(daemon.call("DELETE", f"/v1/snapshots/{snapshot}").status, 204)
+        self.no_containers()
+
+    def test_a_daemon_at_the_same_path_elsewhere_leaves_all_of_it_alone(self):
+        one = self.daemon()
+        box, snapshot = self.keep(one)
+        other = AtTheSamePath(one)
+        other.start(env={**LIBEXEC, **self.engine.environment})
+        self.assertEqual(other.call("GET", "/v1/sandboxes").json["sandboxes"], [])
+        self.assertEqual(self.containers(), [f"atoll-{box}"])
+        other.end()
+        self.is_as_it_was(one, box, snapshot)
+
+    def test_a_state_directory_that_has_moved_has_its_sandboxes_and_snapshots(self):
+        daemon = self.daemon()
+        box, snapshot = self.keep(daemon)
+        daemon.terminate()
+        wait_until(lambda: not daemon.launchers(), "the launcher leaves")
+        daemon.state = shutil.move(daemon.state, os.path.join(daemon.directory, "moved"))
+        self.restart(daemon)
+        self.is_as_it_was(daemon, box, snapshot)
 
     def test_a_dead_engine_is_named_and_is_used_again_when_it_is_back(self):
         daemon = self.daemon()

@@ -13,11 +13,14 @@ import signal
 import time
 import unittest
 
+from counting import namespaces_of
 from live import Daemon, all_pids, cgroups_of_boxes, is_alive, name_of, parent_of, processes_of, wait_until
 
 # Whom of the family: atoll-oci, the first runsc, and one of those below it.
 MEMBERS = ("atoll-oci", "runsc", "below runsc")
 DEADLINE = 30
+# The launcher keeps network namespaces that nobody has used for sandboxes to come, this many at most (ADR 27).
+KEPT_FOR_OTHERS = 32
 
 
 class Deaths:
@@ -30,6 +33,7 @@ class Deaths:
         cls.bystander = cls.daemon.create(driver="gvisor", ttl_s=3600)
         cls.launchers = set(cls.daemon.launchers())
         cls.before = processes_of(cls.daemon.directory)
+        cls.mounts_before, cls.networks_before = cls.mounts(), cls.networks()
 
     @classmethod
     def tearDownClass(cls):
@@ -38,6 +42,23 @@ class Deaths:
 
     def count(self, what, number=1):
         self.figures[what] = self.figures.get(what, 0) + number
+
+    # What is there.
+
+    @classmethod
+    def mounts(cls):
+        """Below the daemon's directory, where we are and where the launcher is."""
+        found = set()
+        for place in ("self", *cls.launchers):
+            with contextlib.suppress(FileNotFoundError):
+                lines = pathlib.Path(f"/proc/{place}/mountinfo").read_text().splitlines()
+                found |= {line.split()[4] for line in lines if cls.daemon.directory in line}
+        return found
+
+    @classmethod
+    def networks(cls):
+        """The network namespaces that somebody of ours is in or holds open."""
+        return {name for name in namespaces_of(processes_of(cls.daemon.directory) | cls.launchers) if name.startswith("net:[")}
 
     # Who is there.
 
@@ -79,7 +100,9 @@ class Deaths:
         found += [f"cgroup {path}" for path in cgroups_of_boxes() if os.path.basename(path) in boxes]
         place = os.path.join(self.daemon.state, "run", "box")
         found += [f"directory {name}" for name in os.listdir(place) if name != self.bystander]
-        return found
+        found += [f"mount {path}" for path in self.mounts() - self.mounts_before]
+        networks = sorted(self.networks() - self.networks_before)
+        return found + [f"network namespace {name}" for name in networks[KEPT_FOR_OTHERS:]]
 
     def is_bystanders(self, pid):
         with contextlib.suppress(OSError):
@@ -98,6 +121,7 @@ class Deaths:
             self.fail(f"left: {self.left(boxes)}")
         self.count("leaks", len(self.left(boxes)))
         self.count("kills")
+        self.figures["network namespaces kept"] = len(self.networks() - self.networks_before)
         self.assertEqual(self.daemon.exec(self.bystander, "echo", "here")["stdout"], "here\n")
 
     # The points.

@@ -70,11 +70,14 @@ class Coverage(unittest.TestCase):
 
     def test_what_a_driver_does_not_cover_is_an_attack(self):
         names = {attack["name"] for attack in self.attacks}
-        from scorecard import not_covered_by
+        from engine import LIMITS
+        from scorecard import REFUSED, not_covered_by
         for path in (HERE / "not_covered").glob("*.txt"):
             excused = not_covered_by(path.stem)
             self.assertLessEqual(set(excused), names, path.name)
             self.assertTrue(all(excused.values()), path.name)
+            # What is refused is a limit.
+            self.assertLessEqual({name for name, why in excused.items() if why.startswith(REFUSED)}, set(LIMITS), path.name)
 
     def test_the_page_compares_all_of_them(self):
         """Each attack is in one group, and each cell of the table in SECURITY.md counts its whole group."""
@@ -88,9 +91,8 @@ class Coverage(unittest.TestCase):
         self.assertEqual([[sum(counts) for counts in zip(*column)] for column in by_driver], rows[-1][1], "update_scorecard")
 
     def test_the_page_tells_of_what_is_not_covered(self):
-        """Each cell counts what not_covered/ excuses of its group; beyond that a driver may refuse a limit, and the host may lack something."""
+        """Each cell counts what not_covered/ names of its group, and nothing else; beyond that the host may lack something."""
         from comparison import DRIVERS
-        from engine import LIMITS
         from scorecard import NOT_APPLICABLE, not_covered_by
         for title, cells in self.rows_of_the_page()[:-1]:
             members = self.members_of(title)
@@ -98,8 +100,7 @@ class Coverage(unittest.TestCase):
                 excused = [why.startswith(NOT_APPLICABLE) for name, why in not_covered_by(driver).items() if name in members]
                 with self.subTest(driver=driver, group=title):
                     self.assertEqual(reached, 0)
-                    self.assertGreaterEqual(not_covered, excused.count(False), "update_scorecard")
-                    self.assertLessEqual(not_covered, excused.count(False) + len(members & set(LIMITS)), "update_scorecard")
+                    self.assertEqual(not_covered, excused.count(False), "update_scorecard")
                     self.assertGreaterEqual(not_applicable, excused.count(True), "update_scorecard")
 
     def members_of(self, group):

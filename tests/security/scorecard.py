@@ -41,11 +41,13 @@ def catalogue(libexec):
 
 
 NOT_APPLICABLE = "not applicable: "
+REFUSED = "refused: "
 
 
 def not_covered_by(driver):
-    """Attacks that a driver does not claim to stop, with the reason: not_covered/DRIVER.txt, `name: reason`, or
-    `name: not applicable: reason` where a driver has nothing that it could be tried on."""
+    """Attacks that a driver does not claim to stop, with the reason: not_covered/DRIVER.txt, `name: reason`;
+    `name: not applicable: reason` where a driver has nothing that it could be tried on; `name: refused: reason` where it refuses
+    the limit that the attack would be held to, so that nobody can believe in it."""
     path = HERE / "not_covered" / f"{driver}.txt"
     if not path.exists():
         return {}
@@ -125,12 +127,16 @@ class Suite:
         outcome = row.full.outcome
         row.result = {"denied": "denied", "reached": "REACHED", "not_applicable": "not applicable",
                       "not_covered": "not covered"}.get(outcome, "BROKEN")
-        if outcome in ("reached", "not_applicable") and name in self.excused:
+        excuse = self.excused.get(name)
+        if outcome == "not_covered" or (excuse or "").startswith(REFUSED):
+            if outcome != "not_covered" or not (excuse or "").startswith(REFUSED):
+                row.problems.append(f"not_covered/{self.driver}.txt says {excuse!r}, but: {row.full}")
+        elif outcome in ("reached", "not_applicable") and name in self.excused:
             row.result = "not applicable" if self.excused[name].startswith(NOT_APPLICABLE) else "not covered"
             row.full.detail = f"{row.full.detail}; {self.excused[name].removeprefix(NOT_APPLICABLE)}"
         elif name in self.excused:
             row.problems.append(f"not_covered/{self.driver}.txt excuses it, but: {row.full}")
-        elif outcome not in ("denied", "not_covered"):
+        elif outcome != "denied":
             row.problems.append(f"on the whole sandbox: {row.full}")
         if row.result == "denied" and isinstance(self.full, Contained):
             self.judge_weak_container(row)

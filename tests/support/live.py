@@ -118,6 +118,10 @@ class Daemon:
     def socket_path(self):
         return os.path.join(self.state, "atoll.sock")
 
+    def name_on(self, engine):
+        """What it calls itself on the engine of this driver: the label `atoll.instance` of what it makes there."""
+        return pathlib.Path(self.state, "engines", f"{engine}-name").read_text()
+
     @property
     def key(self):
         return pathlib.Path(self.state, "admin.key").read_text().strip()
@@ -211,6 +215,29 @@ class Daemon:
                     if target.startswith(boxes):
                         found[target[len(boxes) + 1:].split("/")[0]] = pid
         return found
+
+
+class AtTheSamePath(Daemon):
+    """One whose state directory has the path of another daemon's, in a mount namespace of its own."""
+
+    def __init__(self, other):
+        super().__init__(state=other.state)
+        self.held = os.path.join(self.directory, "held")  # what is there, as others see it
+        os.mkdir(self.held, 0o700)
+        self.before = ["unshare", "--mount", "--propagation", "private", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"',
+                       self.held, self.state]
+
+    @property
+    def socket_path(self):
+        return os.path.join(self.held, "atoll.sock")
+
+    def launchers(self):
+        return [pid for pid in all_pids() if (name_of(pid) or "").startswith("atoll-launcher") and self.is_inside(pid)]
+
+    def is_inside(self, pid):
+        with contextlib.suppress(OSError):
+            return os.path.samefile(f"/proc/{pid}/root{self.state}", self.held)
+        return False
 
 
 def all_pids():
