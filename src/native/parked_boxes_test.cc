@@ -122,7 +122,7 @@ TEST_F(ParkedBoxesTest, WhereCreatesLeaveNoPauseTwoAreMadeAtOnce) {
   host_->release("create");
   settle();
 
-  EXPECT_EQ(parked_->counts().parked, ParkedBoxes::kFirst);
+  EXPECT_EQ(parked_->counts().parked, 2 * ParkedBoxes::kFirst) << "whoever found none wants more";
 }
 
 TEST_F(ParkedBoxesTest, InAPauseTheyAreMadeOneByOne) {
@@ -243,18 +243,19 @@ TEST_F(ParkedBoxesTest, AFailureIsNotRepeatedAtOnce) {
   EXPECT_EQ(parked_->counts().parked, ParkedBoxes::kFirst);
 }
 
-TEST_F(ParkedBoxesTest, AKindThatNobodyCanHaveIsTriedOnceAndHoldsUpNoOther) {
+TEST_F(ParkedBoxesTest, AKindThatNobodyCanHaveIsNotTriedAgainAndHoldsUpNoOther) {
   BoxRequest tiny;
   tiny.memory_bytes = 1;
 
   EXPECT_FALSE(create(tiny));
   settle();
-  EXPECT_EQ(tries_, 1);
+  const int first_tries = tries_;
+  EXPECT_LE(first_tries, 2) << "as many as are made at once";
   clock_.advance(std::chrono::seconds(10));
   parked_->refill();
   settle();
 
-  EXPECT_EQ(tries_, 1);
+  EXPECT_EQ(tries_, first_tries);
   parked_->expect({});
   settle();
   EXPECT_EQ(parked_->counts().parked, ParkedBoxes::kFirst);
