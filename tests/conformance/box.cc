@@ -90,8 +90,9 @@ void Box::make_anew(SandboxSpec spec, Where where) {
   spec.id = id_;
   if (spec.expires_at.count() == 0) spec.expires_at = system_clock().boot() + kLongestCheck;
   std::shared_ptr<Sandbox> old = std::move(sandbox_);
-  sandbox_ =
-      must(world_.run(atl::make_anew(world_.driver(), std::move(old), std::move(spec))), where);
+  sandbox_ = must(world_.run(atl::make_anew(world_.driver(), std::move(old), std::move(spec),
+                                            [] { return Result<>(); })),
+                  where);
   has_probe_ = false;
 }
 
