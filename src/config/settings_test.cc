@@ -130,7 +130,7 @@ TEST(Settings, WhatNothingComesOfIsWarnedOf) {
 
 TEST(Settings, APoolOfAFileIsAskedOfADaemon) {
   EXPECT_THAT(told("pool: {maxSize: 10}\n"),
-              ElementsAre(HasSubstr("pool.max_size: it is understood, and no pool is made of it")));
+              ElementsAre(HasSubstr("pool.maxSize: it is understood, and no pool is made of it")));
 }
 
 TEST(Settings, WhatIsNoYamlIsToldWithItsLine) {
