@@ -265,7 +265,8 @@ Result<int> run(Context& context) {
 const Verb kRunVerb{
     .grammar = {.verb = "run",
                 .usage = "[FLAGS] [--] COMMAND [ARG…]",
-                .flags = {kSandboxFlags, kEnvFlags, kPlaceFlags, kExecFlags, kFlags,
+                // Its own come first: --keep means another thing here.
+                .flags = {kFlags, kSandboxFlags, kEnvFlags, kPlaceFlags, kExecFlags,
                           kEverywhereFlags},
                 .tail = Tail::command},
     .group = kRunGroup,

@@ -240,7 +240,8 @@ Result<SandboxAsked> sandbox_from(const Args& args) {
     if (!time) return usage_error("--queue-timeout: " + time.error().message());
     request.queue_timeout_ms = time->count();
   }
-  if (const auto text = args.find("keep")) {
+  // Of run it has no time: the sandbox stays.
+  if (const auto text = args.find("keep"); text && !text->empty()) {
     TRY(request.keep_s, parse_seconds("keep", *text));
   }
   if (const auto text = args.find("on-expire")) {

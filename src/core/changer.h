@@ -16,6 +16,10 @@ constexpr const char* kAfterFailure = "reset it, or remove it";
 Result<> expect(const SandboxRecord& record, std::initializer_list<State> allowed,
                 std::string_view verb);
 
+// Code::unavailable where the sandbox's driver offers less, or is farther away, than the sandbox
+// was told to be.
+Result<> check_offers_as_much(const DriverSlot& slot, const SandboxRecord& record);
+
 class Changer final {
  public:
   explicit Changer(Parts& parts) : parts_(parts) {}
@@ -63,6 +67,7 @@ class Changer final {
   Task<SandboxView> remake(RecordPtr record, Remake with, Intent intent, std::string doing);
   Task<> revive_now(RecordPtr record);
   Task<> start_anew(RecordPtr record, Remake with);
+  Task<> drop_fresh(RecordPtr record, Error why);
   // Moves to `state` and journals it; takes the move back if that fails.
   Task<Intent> enter(RecordPtr record, State state, Op op);
   // Journals that an operation came to nothing, and gives the reason back.

@@ -80,8 +80,7 @@ Task<> DriverTable::ask_for_runtimes() {
 }
 
 Task<> DriverTable::probe(DriverSlot& slot) {
-  auto probing = slot.has_runtimes ? slot.driver->probe_with_runtimes() : slot.driver->probe();
-  auto probed = co_await std::move(probing);
+  auto probed = co_await slot.look();
   note_probe(slot, std::move(probed));
   co_return Result<>();
 }

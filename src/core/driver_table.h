@@ -37,6 +37,10 @@ struct DriverSlot {
   double credit = 0;
 
   std::string name() const { return std::string(driver->name()); }
+  // With its runtimes where somebody has asked for one.
+  Task<Capabilities> look() const {
+    return has_runtimes ? driver->probe_with_runtimes() : driver->probe();
+  }
 };
 
 class DriverTable final {

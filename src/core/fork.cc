@@ -83,6 +83,7 @@ Task<std::vector<SandboxView>> Changer::fork(RecordPtr record, Caller caller, si
 
 Task<> Changer::make_children(RecordPtr parent, std::vector<SandboxSpec> specs, SnapshotKind kind) {
   CO_TRY(DriverSlot * slot, parts_.drivers.get_ready(parent->driver));
+  CO_TRY_OK(check_offers_as_much(*slot, *parent));
   CO_TRY(auto by, co_await parts_.snapshots.begin_fork(*parent));
   const auto handle = parent->handle;
   SnapshotRequest request{by->view.id, kind, by->view.home};
@@ -92,6 +93,7 @@ Task<> Changer::make_children(RecordPtr parent, std::vector<SandboxSpec> specs, 
     telemetry::log_warn("what a fork has needed is left over, the sweeper will drop it",
                         {{"sandbox", parent->id}, {"why", dropped.error().message()}});
   }
+  if (forked) forked = check_offers_as_much(*slot, *parent);
   co_return forked;
 }
 
@@ -108,7 +110,8 @@ RecordPtr Changer::make_child(const SandboxRecord& parent) {
   // It has no name by which what it leaves would be found.
   if (child->is_kept()) {
     const DriverSlot* slot = parts_.drivers.find(parent.driver);
-    const bool has_root = slot != nullptr && slot->capabilities->writable_root;
+    const bool has_root =
+        slot != nullptr && slot->capabilities && slot->capabilities->writable_root;
     child->asked.persistence = has_root ? Persistence::persistent : Persistence::ephemeral;
     child->asked.checkpoint = std::nullopt;
   }

@@ -47,7 +47,7 @@ Task<> HealthProber::step(std::shared_ptr<void> keep) {
 
 // An answer that comes late is one all the same.
 Task<> HealthProber::ask(DriverSlot& slot, std::shared_ptr<Round> round) {
-  auto probed = co_await slot.driver->probe();
+  auto probed = co_await slot.look();
   out_.erase(&slot);
   parts_.metrics.driver_probes
       .at(slot.driver->name(), probed ? "ok" : to_string(probed.error().code()))

@@ -1,5 +1,6 @@
 // Creator::next_try: who makes it when the driver whose turn it was cannot, or may not any more.
 #include <algorithm>
+#include <utility>
 
 #include "core/creator.h"
 #include "telemetry/log.h"
@@ -19,6 +20,11 @@ size_t Creator::find_next(const Plan& plan) const {
 }
 
 Task<> Creator::pass_over(Plan& plan, std::string why) {
+  if (std::exchange(plan.was_parked, false)) {
+    // What was reserved has the id that the next one wants.
+    auto freed = co_await plan.route[plan.at]->driver->destroy_orphan(plan.record->id);
+    static_cast<void>(freed);  // given back a minute later otherwise
+  }
   const size_t next = find_next(plan);
   if (next == plan.route.size()) {
     if (plan.first_failure) co_return *std::move(plan.first_failure);

@@ -118,7 +118,7 @@ Task<> Recovery::pass_over(RecordPtr record, DriverSlot& slot, Error why) {
   // What comes from a sandbox, a silent agent or a crowd at its door, looks like a driver that does
   // not answer; only the driver itself can tell.
   if (is_retryable(why.code()) || why.code() == Code::deadline_exceeded) {
-    auto probed = co_await slot.driver->probe();
+    auto probed = co_await slot.look();
     const bool is_there = probed.has_value();
     parts_.drivers.note_probe(slot, std::move(probed));
     if (!is_there) {

@@ -30,6 +30,8 @@ Result<> check_has_no_directories(const SandboxRecord& record) {
       .with_hint("destroy it, and create a new one");
 }
 
+}  // namespace
+
 // A sandbox stays what whoever has it was told that it is, so there is no new one where its driver
 // has come to offer less.
 Result<> check_offers_as_much(const DriverSlot& slot, const SandboxRecord& record) {
@@ -45,8 +47,6 @@ Result<> check_offers_as_much(const DriverSlot& slot, const SandboxRecord& recor
                                       words(record.isolation, record.placement))
       .with_hint("repair " + slot.name() + ", or create a new sandbox");
 }
-
-}  // namespace
 
 Task<Changer::Remake> Changer::prepare_remake(RecordPtr record, Caller caller) {
   Remake with;
@@ -165,7 +165,12 @@ Task<SandboxView> Changer::remake(RecordPtr record, Remake with, Intent intent, 
   Result<> begun;
   if (made) {
     record->handle = *std::move(made);
-    begun = co_await start_anew(record, std::move(with));
+    begun = check_offers_as_much(*with.slot, *record);
+    if (begun) {
+      begun = co_await start_anew(record, std::move(with));
+    } else {
+      begun = co_await drop_fresh(record, std::move(begun).error());
+    }
   } else {
     begun = std::move(made).error().at_stage("create");
   }
@@ -195,9 +200,14 @@ Task<> Changer::start_anew(RecordPtr record, Remake with) {
       co_await start_up(fresh->guest(), with.startup,
                         startup_facts(parts_, *record, with.from.get()), parts_.clock, timer);
   if (started) co_return Result<>();
+  co_return co_await drop_fresh(record, std::move(started).error());
+}
+
+Task<> Changer::drop_fresh(RecordPtr record, Error why) {
+  const auto fresh = record->handle;
   auto destroyed = co_await fresh->destroy();
   if (destroyed) record->handle = nullptr;
-  co_return std::move(started).error();
+  co_return why;
 }
 
 }  // namespace atl

@@ -14,6 +14,8 @@ constexpr Micros kCatchUpEvery = std::chrono::seconds(2);
 // Sandboxes of a driver that are taken up, or destroyed, at a time: a few that keep a driver
 // waiting do not keep the rest waiting.
 constexpr size_t kAtOnce = 16;
+// So long a driver's turn waits for them; what takes longer goes on beside the next turn.
+constexpr Millis kTurn = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -113,11 +115,19 @@ Task<> Sweeper::take_up_waiting(DriverSlot& slot) {
   const auto taken_up = sandboxes_.new_batch();
   for (const auto& record : records_of(slot)) {
     if (!record->awaits_driver || record->is_doomed) continue;
-    sandboxes_.add(taken_up, slot.name(), record->id,
-                   [this, record] { return recovery_.settle(record); });
+    sandboxes_.add(taken_up, slot.name(), record->id, [this, record] { return take_up(record); });
   }
-  co_return co_await Lanes::wait(taken_up);
+  co_return co_await Lanes::wait_for(taken_up, patience());
 }
+
+Task<> Sweeper::take_up(RecordPtr record) {
+  auto settled = co_await recovery_.settle(record);
+  // Who wants its end comes before whoever only looks for it.
+  if (!settled && settled.error().code() == Code::conflict) co_return Result<>();
+  co_return settled;
+}
+
+Millis Sweeper::patience() const { return is_serving_ ? kTurn : kPatience; }
 
 Task<> Sweeper::retry_doomed(DriverSlot& slot) {
   const auto retried = sandboxes_.new_batch();
@@ -126,7 +136,7 @@ Task<> Sweeper::retry_doomed(DriverSlot& slot) {
     sandboxes_.add(retried, slot.name(), record->id,
                    [this, &slot, record] { return retry_doomed_one(slot, record); });
   }
-  co_return co_await Lanes::wait(retried);
+  co_return co_await Lanes::wait_for(retried, patience());
 }
 
 Task<> Sweeper::retry_doomed_one(DriverSlot& slot, RecordPtr record) {

@@ -57,6 +57,9 @@ class Sweeper final {
   Task<> sweep_driver(DriverSlot& slot, Orphans orphans);
   Task<> catch_up_driver(DriverSlot& slot);
   Task<> take_up_waiting(DriverSlot& slot);
+  Task<> take_up(RecordPtr record);
+  // How long a driver's turn waits for its sandboxes.
+  Millis patience() const;
   Task<> retry_doomed(DriverSlot& slot);
   Task<> retry_doomed_one(DriverSlot& slot, RecordPtr record);
   Task<> forget_templates_of(DriverSlot& slot);
