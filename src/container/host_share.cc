@@ -64,8 +64,10 @@ Result<> refuse_sockets(const HostShare& share, const ShareRules& rules) {
   if (leads_to(share, rules.engine_socket)) return refused("the engine's socket is in " + where);
   for (const auto& other : kEngineSockets) {
     const std::string socket(other);
-    if (leads_to(share, socket))
-      return refused("the place of an engine's socket, " + socket + ", is in " + where);
+    if (!leads_to(share, socket)) continue;
+    std::string what = "the place of an engine's socket, ";
+    what += socket;
+    return refused(what.append(", is in ").append(where));
   }
   return {};
 }
