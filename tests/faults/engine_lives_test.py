@@ -124,7 +124,8 @@ class Lives(Stories):
             hung.stop()
 
     def pulls(self):
-        return [one for one in self.proxy.requests if "/images/create" in one]
+        """Of images by name: what runtimes are tried with is loaded by the same call."""
+        return [one for one in self.proxy.requests if "/images/create" in one and "fromImage" in one]
 
     def test_what_waits_for_its_image_can_be_removed(self):
         answers = []

@@ -7,6 +7,7 @@ in tests/e2e/engines_test.py.
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -82,10 +83,11 @@ class Answers(Stories):
             exchange.receive()
 
         before = set(self.proxy.created)  # those by which runtimes were tried
-        hit = self.proxy.on("POST", CREATE, swallow)
+        # An only driver is asked twice.
+        hits = [self.proxy.on("POST", CREATE, swallow) for _ in range(2)]
         answer = self.create("one")
-        self.assertTrue(hit.wait(10))
-        self.assertEqual(len(self.proxy.created - before), 1, "the engine did make it")
+        self.assertTrue(all(hit.wait(10) for hit in hits))
+        self.assertEqual(len(self.proxy.created - before), 2, "the engine did make them")
         self.refused(answer, 503, f"{self.name} broke off before its answer", "what is left over is removed")
         self.nothing_left()
         # Who asks again with the same key gets another one, or the same refusal: never the doubtful one.
@@ -99,12 +101,30 @@ class Answers(Stories):
         self.nothing_left()
         self.works()
 
+    def test_an_answer_that_is_lost_once_costs_a_second_try(self):
+        def swallow(exchange):
+            exchange.send()
+            exchange.receive()
+
+        before = set(self.proxy.created)
+        hit = self.proxy.on("POST", CREATE, swallow)
+        answer = self.create()
+        self.assertTrue(hit.wait(10))
+        self.assertEqual(answer.status, 201, answer)
+        self.assertEqual(len(self.proxy.created - before), 2, "the doubtful one, and the one that was handed out")
+        self.assertEqual(self.daemon.exec(answer.json["id"], "printf", "works")["stdout"], "works")
+        self.assertEqual(len(self.engine.containers()), 2, "it and somebody else's")
+        self.assertEqual(self.daemon.call("DELETE", f"/v1/sandboxes/{answer.json['id']}").status, 204)
+        self.nothing_left()
+
     def test_what_cannot_be_removed_at_once_is_removed_soon(self):
         def lose(exchange):
             exchange.send()
             exchange.receive()
 
         hits = [self.proxy.on("POST", START, lose), self.proxy.on("DELETE", "/containers/atoll-", lambda _: None)]
+        # The second try finds the first one's name taken, or loses its answer, too.
+        self.proxy.on("POST", START, lose)
         answer = self.create()
         self.assertTrue(all(hit.wait(10) for hit in hits))
         self.refused(answer, 503, f"{self.name} broke off", "what is left of it goes as soon as the engine answers")
@@ -123,6 +143,7 @@ class Answers(Stories):
             arrived.set()
 
         self.proxy.on("POST", CREATE, late)
+        self.proxy.on("POST", CREATE, lambda _: None)  # the second try does not even reach the engine
         self.refused(self.create(), 503, f"{self.name} broke off before its answer")
         may_go.set()
         self.assertTrue(arrived.wait(30))
@@ -150,7 +171,9 @@ class Answers(Stories):
     def test_a_call_that_hangs_ends_and_holds_up_nobody(self):
         over, begun = threading.Event(), threading.Event()
 
-        def hang(_):
+        def hang(exchange):
+            # The second try looks at the same place.
+            self.proxy.on("GET", re.escape(exchange.request.split()[1].decode()), hang)
             begun.set()
             over.wait(60)
 
