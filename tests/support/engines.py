@@ -308,23 +308,31 @@ class Engine:
         if status != 200 or b'"error"' in text:
             raise AssertionError(f"loading the image: {status} {text!r}")
 
+    def listed(self, path):
+        """Podman's lists fail when one of what is listed goes meanwhile, and are asked for again."""
+        for _ in range(50):
+            status, text = self.ask("GET", path)
+            if status == 200:
+                return json.loads(text)
+        raise AssertionError(f"{path}: {status} {text!r}")
+
     def containers(self):
-        return json.loads(self.ask("GET", "/v1.41/containers/json?all=1")[1])
+        return self.listed("/v1.41/containers/json?all=1")
 
     def volumes(self):
         return json.loads(self.ask("GET", "/v1.41/volumes")[1]).get("Volumes") or []
 
     def snapshot_images(self):
         filters = urllib.parse.quote(json.dumps({"label": ["atoll.snapshot"]}))
-        return json.loads(self.ask("GET", f"/v1.41/images/json?filters={filters}")[1])
+        return self.listed(f"/v1.41/images/json?filters={filters}")
 
     def images_named(self, part):
-        images = json.loads(self.ask("GET", "/v1.41/images/json")[1])
+        images = self.listed("/v1.41/images/json")
         return sorted(name for image in images for name in image["RepoTags"] or () if part in name)
 
     def own_images(self):
         """What Atoll has made, but for snapshots: images of templates and of trials."""
-        images = json.loads(self.ask("GET", "/v1.41/images/json")[1])
+        images = self.listed("/v1.41/images/json")
         ours = [image for image in images if "atoll.driver" in (image["Labels"] or {}) and "atoll.snapshot" not in image["Labels"]]
         return [image for image in ours if image["RepoTags"]]
 
