@@ -211,10 +211,15 @@ bool has_flag(const Grammar& grammar, std::string_view name) {
   return find_flag(grammar, name) != nullptr;
 }
 
+bool is_meant(const Grammar& grammar, const Flag& flag) {
+  return find_flag(grammar, flag.name) == &flag;
+}
+
 std::string describe_flags(const Grammar& grammar) {
   std::string text;
   for (const auto& group : grammar.flags) {
     for (const Flag& flag : group) {
+      if (!is_meant(grammar, flag)) continue;
       std::string left = flag.letter != 0 ? fmt::format("  -{}, --{}", flag.letter, flag.name)
                                           : fmt::format("      --{}", flag.name);
       if (!flag.value.empty()) {

@@ -74,6 +74,8 @@ class Args final {
 };
 
 bool has_flag(const Grammar& grammar, std::string_view name);
+// Whether its name means this one: of two by the same name it is that of the earlier group.
+bool is_meant(const Grammar& grammar, const Flag& flag);
 
 // The user's command line is wrong; exit code 2.
 Error usage_error(std::string message, std::string_view verb = {});

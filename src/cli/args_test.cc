@@ -55,6 +55,18 @@ TEST(Args, FlagsMayStandBetweenTheSandboxAndTheCommand) {
   EXPECT_THAT(args->command(), ElementsAre("cat"));
 }
 
+TEST(Args, OfTwoFlagsByOneNameTheEarlierGroupsIsMeantAndShown) {
+  constexpr Flag kOwn[] = {{"keep", 0, "", "leave it"}};
+  constexpr Flag kShared[] = {{"keep", 0, "TIME", "for so long"}};
+  const Grammar both{.verb = "verb", .usage = "", .flags = {kOwn, kShared}};
+
+  const auto args = Args::parse(both, std::vector<std::string>{"--keep"});
+
+  ASSERT_TRUE(args) << args.error().message();
+  EXPECT_EQ(args->find("keep"), "");
+  EXPECT_EQ(describe_flags(both).find("TIME"), std::string::npos);
+}
+
 TEST(Args, ASandboxWithoutANameIsSaidToBeSo) {
   const auto parse = [](std::string_view usage, std::vector<std::string> words) {
     return Args::parse(

@@ -37,7 +37,9 @@ std::string for_zsh(std::string_view text) {
 template <typename Function>
 void for_each_flag(const Verb& verb, Function function) {
   for (const auto& group : verb.grammar.flags) {
-    for (const Flag& flag : group) function(flag);
+    for (const Flag& flag : group) {
+      if (is_meant(verb.grammar, flag)) function(flag);
+    }
   }
 }
 

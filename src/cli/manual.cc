@@ -63,7 +63,9 @@ std::string manual_page(std::span<const Verb* const> verbs, std::string_view ver
                        plain(verb->grammar.usage), plain(verb->summary));
     for (const auto& group : verb->grammar.flags) {
       if (is_everywhere(group)) continue;
-      for (const Flag& flag : group) append_flag(out, flag);
+      for (const Flag& flag : group) {
+        if (is_meant(verb->grammar, flag)) append_flag(out, flag);
+      }
     }
     if (!verb->more.empty()) out += ".PP\n.nf\n" + plain(verb->more) + "\n.fi\n";
   }

@@ -366,6 +366,10 @@ TEST_F(EngineTest, RuntimesAreTriedOnlyForThoseWhoNameOne) {
   ASSERT_TRUE(made) << made.error().message();
   EXPECT_EQ(made->isolation, Isolation::sentry);
   EXPECT_EQ(docker.count("try_runtimes"), 1U);
+
+  ASSERT_TRUE(world_.run(world_.engine().probe_drivers()));
+  EXPECT_TRUE(world_.create({.driver = "docker", .runtime = "runsc"}))
+      << "a later look has forgotten it";
 }
 
 TEST_F(EngineTest, WhoComesWhileSomebodyElsesServerIsAskedWaitsForItToo) {
