@@ -632,31 +632,6 @@ TEST_F(LifeTest, ForksWhereTheDriverCan) {
   EXPECT_THAT(world_.host().snapshots, IsEmpty());
 }
 
-TEST_F(LifeTest, NoForkIsWeakerThanItsParent) {
-  world_.host().capabilities.fork = true;
-  world_.start();
-  const auto id = world_.create_named("parent");
-  world_.host().capabilities.isolation = Isolation::process;
-  ASSERT_TRUE(world_.run(world_.engine().probe_drivers()));
-
-  const auto refused = world_.run(world_.engine().fork({}, id, 1));
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code(), Code::unavailable);
-
-  world_.host().capabilities.isolation = Isolation::container;
-  ASSERT_TRUE(world_.run(world_.engine().probe_drivers()));
-  world_.host().hold("fork");
-  const auto late = world_.begin(world_.engine().fork({}, id, 1));
-  world_.wait_until([&] { return world_.host().count("fork") == 1; });
-  world_.host().capabilities.isolation = Isolation::process;
-  ASSERT_TRUE(world_.run(world_.engine().probe_drivers()));
-  world_.host().release("fork");
-  world_.wait_until([&] { return late.done(); });
-
-  EXPECT_FALSE(late.get()) << "it came to be weaker while it was made";
-  EXPECT_THAT(world_.host().ids(), ElementsAre(id));
-}
-
 TEST_F(LifeTest, WhatAForkNeededGoesWithTheLastSandbox) {
   world_.host().capabilities.fork = true;
   world_.start();
