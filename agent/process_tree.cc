@@ -63,7 +63,7 @@ void stop_then_kill(Find find) {
   Members stopped;
   const auto is_news = [&](const auto& member) {
     const auto known = stopped.find(member.first);
-    return known == stopped.end() || known->second.start_ticks != member.second.start_ticks;
+    return known == stopped.end() || !os::is_still(known->second, member.second);
   };
   for (int look = 0; look < kLooks; ++look) {
     bool news = false;
@@ -83,7 +83,7 @@ void stop_then_kill(Find find) {
 }  // namespace
 
 void signal_process(const os::ProcessStat& process, int signal) {
-  const auto pidfd = os::open_pidfd(process.pid, process.start_ticks);
+  const auto pidfd = os::open_pidfd(process);
   if (pidfd) {
     static_cast<void>(os::send_signal(*pidfd, signal));
     return;
@@ -91,7 +91,7 @@ void signal_process(const os::ProcessStat& process, int signal) {
   const bool has_ended =
       pidfd.error().code() == Code::not_found || pidfd.error().os_errno() == ESRCH;
   const auto now = has_ended ? std::nullopt : os::find_process(process.pid);
-  if (now && now->start_ticks == process.start_ticks) kill(process.pid, signal);
+  if (now && os::is_still(process, *now)) kill(process.pid, signal);
 }
 
 std::set<pid_t> descendants() {

@@ -91,6 +91,19 @@ Result<Fd> open_pidfd(pid_t pid, uint64_t start_ticks) {
   return fd;
 }
 
+Result<Fd> open_pidfd(const ProcessStat& found) {
+  TRY(auto fd, open_pidfd(found.pid));
+  const auto stat = find_process(found.pid);
+  if (!stat || stat->state == 'Z' || !is_still(found, *stat))
+    return Error(Code::not_found, "the process has ended");
+  return fd;
+}
+
+bool is_still(const ProcessStat& found, const ProcessStat& now) {
+  return now.start_ticks == found.start_ticks &&
+         (now.parent == found.parent || now.session == found.session || now.parent == getpid());
+}
+
 Error process_error(int saved_errno, std::string_view what) {
   if (saved_errno != EAGAIN) return os_error_from(saved_errno, what);
   return Error(Code::unavailable, std::string(what) + ": this host has no process left");

@@ -19,7 +19,7 @@ struct ProcessStat {
   pid_t parent = 0;
   pid_t session = 0;
   char state = '?';          // 'Z' = ended, not yet reaped
-  uint64_t start_ticks = 0;  // since boot; with the pid it names a process for good
+  uint64_t start_ticks = 0;  // since boot; some 10 ms each
   uint64_t cpu_ticks = 0;    // user and system, its own
   uint64_t resident_pages = 0;
 };
@@ -33,8 +33,15 @@ std::vector<ProcessStat> all_processes();
 bool has_environment(pid_t pid, std::string_view entry);
 
 Result<Fd> open_pidfd(pid_t pid);
-// A pidfd for exactly this process, not for a later one with the same pid.
+// A pidfd for exactly this process, not for a later one with the same pid, unless that one started
+// within the same tick.
 Result<Fd> open_pidfd(pid_t pid, uint64_t start_ticks);
+// As above for who was found below this process, which adopts orphans: a stranger that started
+// within the same tick has another parent and another session.
+Result<Fd> open_pidfd(const ProcessStat& found);
+// True unless a stranger has got the number of `found`: at least one of parent and session is as it
+// was, or this process has adopted it.
+bool is_still(const ProcessStat& found, const ProcessStat& now);
 // Why a process of this host could not be started. That it has none left (EAGAIN) is no quota of
 // the caller's: it is Code::unavailable, since it passes, or another host has some.
 Error process_error(int saved_errno, std::string_view what);

@@ -25,6 +25,45 @@ TEST(Process, RefusesAPidThatBelongsToALaterProcess) {
   EXPECT_EQ(open_pidfd(getpid(), self->start_ticks + 1).error().code(), Code::not_found);
 }
 
+TEST(Process, KnowsWhomItFoundFromWhoGotTheNumberWithinTheSameTick) {
+  const ProcessStat found{.pid = 7, .parent = 5, .session = 3, .start_ticks = 100};
+  const auto changed = [&](auto change) {
+    ProcessStat now = found;
+    change(now);
+    return now;
+  };
+
+  EXPECT_TRUE(is_still(found, found));
+  EXPECT_TRUE(is_still(found, changed([](auto& now) { now.session = 7; })));
+  EXPECT_TRUE(is_still(found, changed([](auto& now) { now.parent = getpid(); })));
+  EXPECT_TRUE(is_still(found, changed([](auto& now) {
+                         now.parent = getpid();
+                         now.session = 7;
+                       })));
+  EXPECT_FALSE(is_still(found, changed([](auto& now) { now.start_ticks = 101; })));
+  EXPECT_FALSE(is_still(found, changed([](auto& now) {
+                          now.parent = 6;
+                          now.session = 7;
+                        })));
+}
+
+TEST(Process, RefusesAPidThatBelongsToAStrangerOfTheSameTick) {
+  const pid_t child = fork();
+  if (child == 0) pause();
+  auto found = find_process(child).value();
+
+  EXPECT_TRUE(open_pidfd(found).has_value());
+  EXPECT_EQ(open_pidfd({.pid = getpid(), .parent = 1, .session = -1,
+                        .start_ticks = find_process(getpid())->start_ticks})
+                .error()
+                .code(),
+            Code::not_found);
+
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(open_pidfd(found).error().os_errno(), ESRCH);
+}
+
 TEST(Process, AHostThatHasNoneLeftIsNoQuota) {
   const auto error = process_error(EAGAIN, "starting a process");
 
