@@ -8,7 +8,7 @@ import tempfile
 import time
 import unittest
 
-from live import ATOLL, LIBEXEC, Daemon, wait_until
+from live import ATOLL, LIBEXEC, Daemon, files_of, stat_of, wait_until
 from tmux import Tmux
 
 ESCAPE = "\x1b["
@@ -349,20 +349,30 @@ class Bars(InTmux):
         record = os.path.join(self.directory, "record")
         tmux = self.open(60, 24)
         tmux.record(record)
+
+        def recorded():
+            with open(record, "rb") as file:
+                return file.read()
         # The daemon holds its breath for longer than a copy stays without a bar.
         os.kill(self.daemon.process.pid, signal.SIGSTOP)
         try:
             tmux.type(f"atoll cp {big} {self.box}:big; echo code''=$?\n")
-            wait_until(lambda: children_of(tmux.shell()), "cp runs")
+            wait_until(lambda: self.asks(tmux), "cp waits for the daemon")
             wait_until(lambda begun=time.monotonic(): time.monotonic() - begun > 0.6, "more than 300 ms pass")
         finally:
             os.kill(self.daemon.process.pid, signal.SIGCONT)
         tmux.expect("code=0")
-        with open(record, "rb") as file:
-            bars = re.findall(rb"\r\x1b\[K(\[=*>? *\] \d+% [^\r\n]*)", file.read())
+        wait_until(lambda: b"code=0" in recorded(), "all of it is recorded")
+        bars = re.findall(rb"\r\x1b\[K(\[=*>? *\] \d+% [^\r\n]*)", recorded())
         self.assertTrue(bars, "no bar was drawn")
         self.assertTrue(all(len(bar) < 60 for bar in bars), bars)
         self.assertNotIn("%", tmux.screen())
+
+    @staticmethod
+    def asks(tmux):
+        """Whether the shell's child has connected, and sleeps."""
+        return any((stat_of(int(pid)) or "?")[0] == "S" and any("socket:" in name for name in files_of(int(pid)))
+                   for pid in children_of(tmux.shell()))
 
     def test_a_pipe_gets_none_of_it(self):
         done = subprocess.run([ATOLL, "map", "--state", self.daemon.state, "--driver", "local", "--", "true"], input=b"1\n2\n",

@@ -73,6 +73,7 @@ class Tmux:
     def record(self, path):
         """Everything that is written to the terminal from now on, byte for byte."""
         self.tmux("pipe-pane", f"cat > {path}")
+        wait_until(lambda: os.path.exists(path), "what is written is recorded")
 
     # What a person sees.
 
