@@ -252,17 +252,17 @@ summarise() {
   printf '\n'
   printf '%s\n' "${TABLE[@]}"
   printf '  %-28s %8s\n\n' total "$REPLY"
-  if [[ -s $FIGURES ]]; then
-    printf 'what was measured (%s):\n' "${FIGURES#"$ROOT"/}"
-    sed 's/^/  /' "$FIGURES"
-    printf '\n'
-  fi
   if [[ ${#FAILURES[@]} -gt 0 ]]; then
     # The names alone first: whoever sees only the beginning of this knows them all.
     printf 'what failed:\n'
     printf '  %s\n' "${FAILURES[@]}" | grep -vE '^ +\| '
     printf '\nwhat it said:\n'
     printf '  %s\n' "${FAILURES[@]}"
+    printf '\n'
+  fi
+  if [[ -s $FIGURES ]]; then
+    printf 'what was measured (%s):\n' "${FIGURES#"$ROOT"/}"
+    sed 's/^/  /' "$FIGURES"
     printf '\n'
   fi
   line="$PASSED passed, $FAILED failed"
