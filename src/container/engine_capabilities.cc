@@ -26,6 +26,7 @@ Capabilities engine_capabilities(const Dialect& dialect, const EngineTraits& eng
   can.watch = true;
   can.ports = true;
   can.own_root = true;
+  can.homes = true;
   can.writable_root = true;
   can.images = true;
   can.host_dir_ro = can.host_dir_rw = engine.shows_directories && !engine.is_remote;

@@ -256,7 +256,7 @@ TEST_F(HealingTest, WhatCouldNotBeMadeAgainIsRefusedAtTheBeginning) {
 class HealingFromATemplateTest : public HealingTest {
  protected:
   HealingFromATemplateTest() {
-    world_.host().capabilities.own_root = world_.host().capabilities.templates = true;
+    world_.host().capabilities.homes = world_.host().capabilities.templates = true;
     world_.options.reopen_template = [this](CreateRequest& request, const std::string& id) {
       asked_.push_back(id);
       return is_kept_ ? open(request, id) : Error(Code::not_found, "no template has the id " + id);

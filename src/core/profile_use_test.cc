@@ -270,7 +270,7 @@ TEST_F(ProfileUseTest, ANetworkTakesAProfileThatAllowsItAndADriverThatHasIt) {
 
 TEST_F(ProfileUseTest, AHomeIsTheDriversToMake) {
   auto& can = world_.add("maker", Isolation::container).capabilities;
-  can.own_root = true;
+  can.homes = true;
   can.host_dir_rw = true;
   start("  a: {home: /home/agent, workdir: /home/agent}\n  b: {home: /home/user}\n");
 
@@ -288,7 +288,7 @@ TEST_F(ProfileUseTest, AHomeIsTheDriversToMake) {
 
 TEST_F(ProfileUseTest, WhoBringsADirectoryWorksInThat) {
   auto& can = world_.add("maker", Isolation::container).capabilities;
-  can.own_root = true;
+  can.homes = true;
   can.host_dir_rw = true;
   start("  a: {home: /home/agent, workdir: /home/agent}\n  b: {workdir: /workspace/src}\n");
   const auto ask = [&](std::string profile) {
@@ -302,16 +302,16 @@ TEST_F(ProfileUseTest, WhoBringsADirectoryWorksInThat) {
   EXPECT_EQ(ask("b"), "/workspace/src");
 }
 
-TEST_F(ProfileUseTest, WithoutARootOfItsOwnThereIsNoHomeToMake) {
+TEST_F(ProfileUseTest, OnlyWhoSaysSoCanMakeAHome) {
   world_.add("bare", Isolation::container);
   world_.add("tree", Isolation::container).capabilities.own_root = true;
-  world_.host(1).capabilities.needs_root_dir = true;
   start("  a: {home: /home/agent}\n");
 
   const auto refused = world_.create(with("a"));
 
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().hint(), HasSubstr("bare cannot make a home at /home/agent"));
+  EXPECT_THAT(refused.error().hint(), HasSubstr("tree cannot make a home at /home/agent"));
 }
 
 TEST_F(ProfileUseTest, WhoHasTheEnginesSocketIsNotIsolated) {

@@ -55,9 +55,7 @@ std::optional<std::string> missing_root(const Capabilities& can, const RouteWish
   }
   if (wish.image && !can.images) return " takes no images by name";
   if (!wish.root && can.needs_root_dir) return " needs a root file system (rootfs)";
-  // A tree that is somebody else's has the homes that it has.
-  if (!wish.home.empty() && (!can.own_root || can.needs_root_dir))
-    return " cannot make a home at " + wish.home;
+  if (!wish.home.empty() && !can.homes) return " cannot make a home at " + wish.home;
   if (wish.persistence == Persistence::persistent && !can.writable_root) {
     return " cannot keep what is changed in the root file system";
   }

@@ -39,7 +39,7 @@ TEST_F(SnapshotsTest, KeepWhereTheHomeWas) {
   const std::vector<policy::ProfileText> texts{
       {"t.yaml", "profiles:\n  a: {home: /home/agent}\n  b: {home: /home/other}\n"}};
   world_.options.profiles = policy::Profiles::load(texts).value();
-  world_.host().capabilities.own_root = true;
+  world_.host().capabilities.homes = true;
   world_.start();
   const auto made = world_.run(world_.engine().create({}, {.driver = "fake", .profile = "a"}, {}));
   ASSERT_TRUE(made) << made.error().message();

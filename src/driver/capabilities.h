@@ -78,6 +78,7 @@ struct Capabilities {
   bool gpu = false;
   bool direct_stdio = false;  // the caller's own descriptors become the process's stdio
   bool own_root = false;  // the sandbox has its own file system root, in which /workspace is real
+  bool homes = false;     // and in it the home of its user can be elsewhere than usual
   bool root_dir = false;  // a directory of the host can be that root
   bool needs_root_dir = false;  // and there is no other
   bool templates = false;       // a template can be that root
@@ -100,7 +101,7 @@ struct Capabilities {
 BOOST_DESCRIBE_STRUCT(Capabilities, (),
                       (isolation, placement, limits, kill_tree, network, pause, snapshot,
                        checkpoint, fork, reset, resize, dedicated, pty, watch, ports, gpu,
-                       direct_stdio, own_root, root_dir, needs_root_dir, templates, images,
+                       direct_stdio, own_root, homes, root_dir, needs_root_dir, templates, images,
                        writable_root, runtimes, users, host_dir_ro, host_dir_rw, host_dir_cow,
                        host_dir_roots, bridge, engine_socket, max_lifetime_s, price_per_hour,
                        typical_start_ms, not_protected))

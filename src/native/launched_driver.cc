@@ -593,6 +593,7 @@ LaunchedDriverOptions box_options(std::string name) {
                 .wall_time = Limit::enforced};
   can.network = NetworkControl::deny;
   can.own_root = true;
+  can.homes = true;
   can.root_dir = true;
   can.templates = true;
   can.host_dir_ro = true;
