@@ -77,6 +77,7 @@ std::string ParkedBoxes::reserve(const BoxRequest& request) {
     shelf->ready.pop_front();
     id = box->id();
     reserved_[id] = {std::move(box), clock_.boot()};
+    shelf->was_low |= shelf->ready.size() < half_of(*shelf);
   }
   return id;
 }
@@ -102,7 +103,7 @@ void ParkedBoxes::forget(const std::string& id) {
 
 size_t ParkedBoxes::enough_of(const Shelf& shelf) const {
   if (is_quiet_) return shelf.wanted;
-  return shelf.request.sentry ? 0 : (shelf.wanted + 1) / 2;
+  return shelf.request.sentry ? 0 : half_of(shelf);
 }
 
 bool ParkedBoxes::may_begin(const Shelf& shelf) const {
@@ -156,10 +157,18 @@ void ParkedBoxes::on_made(const std::string& id, const Result<>& made) {
 void ParkedBoxes::await_pause() {
   pause_.after(kPause, [weak = weak_from_this()] {
     const auto self = weak.lock();
-    if (!self) return;
-    self->is_quiet_ = true;
-    self->refill();
+    if (self) self->on_pause();
   });
+}
+
+// Who takes more than half at a stretch would wait for the refill next time, too.
+void ParkedBoxes::on_pause() {
+  is_quiet_ = true;
+  for (auto& shelf : shelves_) {
+    if (std::exchange(shelf.was_low, false))
+      shelf.wanted = std::min(shelf.wanted * 2, most_of(shelf.request));
+  }
+  refill();
 }
 
 Task<> ParkedBoxes::make_one(std::string id, BoxRequest request) {

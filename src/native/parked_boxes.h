@@ -2,8 +2,8 @@
 // groups, so that creating one is to take one. They wait for nothing but their environment.
 //
 // A shelf for each kind, which is everything that the launcher is asked for. One that runs empty
-// holds twice as many from then on, one that nobody takes from holds half as many after a while,
-// and none in the end; when there are too many kinds, the one that was not asked for the longest
+// holds twice as many from then on, and one that runs less than half full from the next pause on;
+// one that nobody takes from holds half as many after a while, and none in the end. When there are too many kinds, the one that was not asked for the longest
 // goes first. Refilling is never in the way of a create, which makes its own when a shelf is empty:
 // it waits for a pause between creates as long as a shelf is half full, and always for those with a
 // kernel of their own, which would slow down whoever makes one. Then it goes one by one. Where
@@ -83,6 +83,7 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
     BoxRequest request;
     std::deque<Box> ready;
     size_t wanted = kFirst;
+    bool was_low = false;  // since the last pause
     Micros taken_from{0};
   };
   struct Reserved {
@@ -100,6 +101,7 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
     if (request.sentry) return std::min(most_, kMostSentry);
     return request.warm.empty() ? most_ : std::min(most_, kMostWarm);
   }
+  static size_t half_of(const Shelf& shelf) { return (shelf.wanted + 1) / 2; }
   // How many of a kind are made at this moment, if they are not there.
   size_t enough_of(const Shelf& shelf) const;
   bool may_begin(const Shelf& shelf) const;
@@ -107,6 +109,7 @@ class ParkedBoxes final : public std::enable_shared_from_this<ParkedBoxes> {
   Shelf* find_or_add(const BoxRequest& request);
   bool make_room();
   void await_pause();
+  void on_pause();
   void on_made(const std::string& id, const Result<>& made);
   Task<> make_one(std::string id, BoxRequest request);
 

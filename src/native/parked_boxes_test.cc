@@ -181,6 +181,22 @@ TEST_F(ParkedBoxesTest, AShelfThatRunsEmptyGrows) {
   EXPECT_EQ(parked_->counts().misses, 20u);
 }
 
+TEST_F(ParkedBoxesTest, AShelfOfWhichMoreThanHalfIsTakenAtAStretchGrowsInThePause) {
+  parked_->expect({});
+  settle();
+
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(create({}));
+  settle();
+  EXPECT_EQ(parked_->counts().parked, ParkedBoxes::kFirst) << "half of it is no reason";
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(create({}));
+  const int tries = tries_;
+  settle();
+
+  EXPECT_GT(tries_, tries);
+  EXPECT_EQ(parked_->counts().parked, 2 * ParkedBoxes::kFirst);
+  EXPECT_EQ(parked_->counts().misses, 0u);
+}
+
 TEST_F(ParkedBoxesTest, ThoseWithAKernelOfTheirOwnAreFewAndWaitForAPause) {
   BoxRequest sentry;
   sentry.sentry = true;

@@ -48,8 +48,13 @@ class Parked(unittest.TestCase):
 
     def parked(self):
         """Those that are complete and that nobody has asked for yet."""
-        return [box for box in self.boxes() - self.daemon.made
-                if os.path.exists(os.path.join(self.daemon.state, "run", "box", box, "record"))]
+        return [box for box in self.boxes() - self.daemon.made if box.encode() in self.record(box)]
+
+    def record(self, box):
+        """A directory that serves again has the record of the one before until it has its own."""
+        with contextlib.suppress(FileNotFoundError):
+            return pathlib.Path(self.daemon.state, "run", "box", box, "record").read_bytes()
+        return b""
 
     def test_the_first_create_finds_one(self):
         self.wait_for_parked()

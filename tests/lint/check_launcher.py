@@ -13,7 +13,7 @@ import sys
 
 from sources import ROOT, report
 
-MOST_LINES = 6600
+MOST_LINES = 6650
 BUILT = ROOT / "build/release/src/native/launcher/atoll-launcher.map"
 # Not a template of the standard library, which the linker takes from whichever file has it: that is no code of the file.
 IN_ARCHIVE = re.compile(r"src/([\w/]+)/lib\w+\.a\((\w+\.cc)\.o\):\((?!\.[a-z]+\._ZN?K?St)")

@@ -104,6 +104,7 @@ Result<> Launcher::open_run_directory() {
     return made;
   }
   TRY(boxes_directory_, os::open_at(run, kSandboxesDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  spares_.open(run);
   return {};
 }
 
@@ -423,6 +424,9 @@ void Launcher::remove_box(Box& box) {
   const auto opened = open_directory(box.record.id);
   const int directory = opened ? opened->get() : -1;
   unlinkat(directory, kAgentSocket, 0);
+  // Nobody in a box ever saw its directory.
+  if (box.record.boxed && spares_.keep(boxes_directory_.get(), box.record.id))
+    return finish(box);
   // Usually both are empty, and then there is nothing to wait for.
   const bool simple = (unlinkat(directory, kWork, AT_REMOVEDIR) == 0 || errno == ENOENT) &&
                       (unlinkat(directory, kTemporary, AT_REMOVEDIR) == 0 || errno == ENOENT) &&
@@ -567,6 +571,7 @@ Result<> Launcher::run() {
   }
   const int run = options_.run_directory.get();
   unlinkat(run, kSandboxesDirectory, AT_REMOVEDIR);
+  spares_.close();
   unlinkat(run, kPoolFile, 0);
   if (options_.life == LauncherLife::kept) {
     unlinkat(run, kLauncherSocket, 0);

@@ -52,6 +52,7 @@
 #include "native/launcher/box_maker.h"
 #include "native/launcher/box_starter.h"
 #include "native/launcher/record.h"
+#include "native/launcher/spare_directories.h"
 #include "native/launcher_protocol.h"
 #include "os/poller.h"
 
@@ -163,6 +164,7 @@ class Launcher final {
   bool has_inherited_ = false;        // and could not look for it yet
   Fd lock_;
   Fd boxes_directory_;
+  SpareDirectories spares_;
   Fd listener_;
   Fd signals_;
   std::list<std::unique_ptr<Client>> clients_;

@@ -90,7 +90,9 @@ void Launcher::serve_waiting() {
     }
     Waiting one = std::move(*it);
     it = waiting_.erase(it);
-    auto begun = os::make_directory(boxes_directory_.get(), one.launch.id, 0711);
+    const int boxes = boxes_directory_.get();
+    auto begun = one.launch.box ? spares_.make(boxes, one.launch.id)
+                                : os::make_directory(boxes, one.launch.id, 0711);
     if (begun) {
       begun = begin_box(one);
       if (!begun) {
