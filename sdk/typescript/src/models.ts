@@ -544,6 +544,8 @@ export interface DriverCapabilities {
   gpu?: boolean;
   direct_stdio?: boolean;
   own_root?: boolean;
+  /** The home of its user can be elsewhere than usual. */
+  homes?: boolean;
   /** A directory of the host can be the root file system. */
   root_dir?: boolean;
   /** And it makes no sandbox without one. */

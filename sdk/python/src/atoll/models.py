@@ -341,6 +341,8 @@ class DriverCapabilities(TypedDict, total=False):
     gpu: bool
     direct_stdio: bool
     own_root: bool
+    # The home of its user can be elsewhere than usual.
+    homes: bool
     # A directory of the host can be the root file system.
     root_dir: bool
     # And it makes no sandbox without one.
