@@ -49,7 +49,7 @@ uint64_t shares_of(int64_t weight) {
 std::string tmpfs_options(const ContainerSpec& spec, const Dialect& dialect) {
   std::string options = "rw,exec,nosuid,nodev,size=" + std::to_string(spec.disk_bytes);
   // It is the user's there, too, but the number of files cannot be limited.
-  if (!dialect.owns_tmpfs) return options + ",U";
+  if (!dialect.owns_tmpfs) return options + ",notmpcopyup,U";
   const std::string id = std::to_string(native::kUserId);
   return options + ",nr_inodes=" + std::to_string(spec.disk_bytes / kBytesPerInode) +
          ",mode=0755,uid=" + id + ",gid=" + id;

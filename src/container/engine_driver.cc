@@ -524,6 +524,7 @@ class EngineDriver final : public Driver {
     if (!spec.snapshot.empty()) {
       // An image of its own, whatever it began with.
       wanted.pull = Pull::never;
+      wanted.is_snapshot = true;
       wanted.template_id.clear();
       CO_TRY(wanted.name, co_await find_snapshot(spec.snapshot));
       // Had workspace and home been in memory, they would be archives.

@@ -17,6 +17,15 @@ constexpr size_t kMostVolumes = 64;
 constexpr Millis kPullSilence{60'000};
 constexpr Millis kImportTime{600'000};
 
+std::vector<std::string> texts_at(const json::Value* value, std::string_view name) {
+  std::vector<std::string> texts;
+  const json::Value* found = find(value, name);
+  if (found == nullptr || !found->is_array()) return texts;
+  for (const auto& one : found->as_array())
+    if (one.is_string()) texts.emplace_back(one.as_string());
+  return texts;
+}
+
 // Where a tmpfs can be put: a plain absolute path.
 bool is_plain_path(std::string_view path) {
   return path.size() > 1 && path.size() < 256 && path.starts_with('/') && !has_word(path, "..") &&
@@ -154,11 +163,11 @@ Task<ImageFacts> EngineImages::inspect(std::string image) {
   ImageFacts facts;
   facts.id = text_at(&told, "Id");
   facts.architecture = text_at(&told, "Architecture");
-  if (const json::Value* digests = find(&told, "RepoDigests"); digests && digests->is_array()) {
-    for (const auto& one : digests->as_array())
-      if (one.is_string()) facts.digests.emplace_back(one.as_string());
-  }
+  facts.digests = texts_at(&told, "RepoDigests");
+  facts.names = texts_at(&told, "RepoTags");
   const json::Value* config = find(&told, "Config");
+  const json::Value* labels = find(config, "Labels");
+  facts.is_kept = find(labels, kLabelSnapshot) != nullptr || find(labels, kLabelTemplate) != nullptr;
   const json::Value* declared = find(config, "Volumes");
   if (declared == nullptr || !declared->is_object()) co_return facts;
   for (const auto& volume : declared->as_object()) {

@@ -17,6 +17,8 @@ struct ImageFacts {
   std::vector<std::string> digests;  // "name@sha256:…", as registries know it
   std::vector<std::string> volumes;  // paths that it declares as such
   std::string architecture;          // "amd64"; "" = it does not say
+  std::vector<std::string> names;    // "repository:tag"
+  bool is_kept = false;              // a snapshot or a template, whichever Atoll's
 };
 
 using Labels = std::map<std::string, std::string>;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "container/container_spec.h"
+#include "container/json_at_internal.h"
 #include "container/registry_login.h"
 #include "crypto/hash.h"
 #include "telemetry/log.h"
@@ -15,12 +16,36 @@ namespace atl::container {
 namespace {
 
 constexpr size_t kMarkLength = 16;
+constexpr std::string_view kSnapshotRepository = "atoll-snapshot:";
+constexpr std::string_view kTemplateRepository = "atoll-template:";
+constexpr size_t kShortestId = 12;  // as engines themselves show it
 
 Task<std::string> counted(Task<std::string> piece, ProgressListener listener,
                           std::shared_ptr<uint64_t> sent) {
   CO_TRY(auto bytes, co_await std::move(piece));
   listener({.stage = "load", .done = *sent += bytes.size()});
   co_return bytes;
+}
+
+// Whether somebody has given it the name that is asked for, as it is or at a place that the engine
+// adds: who tags or fetches an image means that it be used.
+bool is_named(const ImageFacts& facts, const std::string& asked) {
+  const size_t tag = asked.find(':', asked.rfind('/') + 1);
+  const std::string name = tag == std::string::npos ? asked + ":latest" : asked;
+  return std::ranges::any_of(facts.names, [&](const std::string& one) {
+    return !has_word(one, kSnapshotRepository) && !has_word(one, kTemplateRepository) &&
+           (one == name || one.ends_with("/" + name));
+  });
+}
+
+// Whose a snapshot or a template is does not show in its image, and a few digits of an id can be
+// guessed: whoever may name an image would have everybody's files.
+bool is_hidden(const ImageFacts& facts, const std::string& asked) {
+  constexpr std::string_view kScheme = "sha256:";
+  std::string_view id = facts.id;
+  if (id.starts_with(kScheme)) id.remove_prefix(kScheme.size());
+  const bool is_guess = asked.size() < kShortestId && id.starts_with(asked);
+  return (facts.is_kept || is_guess) && !is_named(facts, asked);
 }
 
 }  // namespace
@@ -31,7 +56,7 @@ std::string mark_of_instance(const std::string& instance) {
 
 std::string template_image(const Dialect& dialect, const std::string& instance,
                            const std::string& template_id) {
-  return std::string(dialect.local_prefix) + "atoll-template:" + template_id + "-" +
+  return std::string(dialect.local_prefix) + std::string(kTemplateRepository) + template_id + "-" +
          mark_of_instance(instance);
 }
 
@@ -43,6 +68,12 @@ Task<ReadyImage> ImageSupply::get(WantedImage wanted) {
 Task<ReadyImage> ImageSupply::get_named(WantedImage wanted) {
   const std::string image = wanted.name;
   auto found = co_await images_.inspect(image);
+  if (found && !wanted.is_snapshot && is_hidden(*found, image)) {
+    co_return Error(Code::not_found,
+                    std::string(dialect_.name) + " has no image " + to_printable(image))
+        .with_hint("an id has at least 12 digits; what Atoll has kept is asked for with "
+                   "--snapshot or --template");
+  }
   const bool is_missing = !found && found.error().code() == Code::not_found;
   if (!found && !is_missing) co_return std::move(found).error();
   if (is_missing && wanted.pull == Pull::never) {

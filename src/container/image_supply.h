@@ -23,6 +23,7 @@ using TreeArchiver = std::function<std::function<Task<std::string>()>(Fd root)>;
 
 struct WantedImage {
   std::string name;
+  bool is_snapshot = false;  // the name is that of one that the caller may have
   Pull pull = Pull::missing;
   std::string template_id;   // "" = the image `name`
   const Fd* tree = nullptr;  // the template's; outlives the call

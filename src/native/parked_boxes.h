@@ -3,12 +3,12 @@
 //
 // A shelf for each kind, which is everything that the launcher is asked for. One that runs empty
 // holds twice as many from then on, and one that runs less than half full from the next pause on;
-// one that nobody takes from holds half as many after a while, and none in the end. When there are too many kinds, the one that was not asked for the longest
-// goes first. Refilling is never in the way of a create, which makes its own when a shelf is empty:
-// it waits for a pause between creates as long as a shelf is half full, and always for those with a
-// kernel of their own, which would slow down whoever makes one. Then it goes one by one. Where
-// creates leave no pause two are on their way at once, so that the launcher prepares one while the
-// other one starts.
+// one that nobody takes from holds half as many after a while, and none in the end. When there are
+// too many kinds, the one that was not asked for the longest goes first. Refilling is never in the
+// way of a create, which makes its own when a shelf is empty: it waits for a pause between creates
+// as long as a shelf is half full, and always for those with a kernel of their own, which would
+// slow down whoever makes one. Then it goes one by one. Where creates leave no pause two are on
+// their way at once, so that the launcher prepares one while the other one starts.
 //
 // Whoever takes one gets it under the id that it has: nothing is renamed. It ends with the
 // connection to this process until it is handed over, so nothing is left of a daemon that died.

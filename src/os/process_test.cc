@@ -53,7 +53,9 @@ TEST(Process, RefusesAPidThatBelongsToAStrangerOfTheSameTick) {
   auto found = find_process(child).value();
 
   EXPECT_TRUE(open_pidfd(found).has_value());
-  EXPECT_EQ(open_pidfd({.pid = getpid(), .parent = 1, .session = -1,
+  EXPECT_EQ(open_pidfd({.pid = getpid(),
+                        .parent = 1,
+                        .session = -1,
                         .start_ticks = find_process(getpid())->start_ticks})
                 .error()
                 .code(),

@@ -164,6 +164,31 @@ class Cases:
 class EngineCases(Cases):
     has_criu = False
 
+    def test_no_image_is_a_way_to_what_others_have_kept(self):
+        """Its name, its id and the beginning of it lead nowhere; another name that somebody gives it does."""
+        key = self.ask("POST", "/v1/keys", {"role": "member", "tenant": "other"}, 201).json["key"]
+        box = self.create(driver=self.name, persistence="persistent")
+        self.sh(box, "echo hidden > /home/user/secret")
+        snapshot = self.ask("POST", f"/v1/sandboxes/{box}/snapshots", {}, 201).json["id"]
+        name = f"localhost/atoll-snapshot:{snapshot}"
+        facts = json.loads(self.engine.ask("GET", f"/v1.41/images/{name}/json")[1])
+        full = facts["Id"].removeprefix("sha256:")
+
+        def run(image, headers):
+            return self.ask("POST", "/v1/runs", {"driver": self.name, "image": image, "pull": "never", "persistence": "persistent",
+                                                 "argv": ["cat", "/home/user/secret"]}, headers=headers)
+        for image in (name, full, full[:12], full[:2], f"sha256:{full}"):
+            for headers in (bearer(key), {}):
+                with self.subTest(image):
+                    self.assertIn(run(image, headers).status, (400, 404))
+        # The control: it is in there.
+        self.assertEqual(self.engine.ask("POST", f"/v1.41/images/{name}/tag?repo=localhost/given&tag=1")[0], 201)
+        self.assertEqual(run("localhost/given:1", bearer(key)).json["stdout"], "hidden\n")
+        self.engine.ask("DELETE", "/v1.41/images/localhost/given:1")
+        self.ask("DELETE", f"/v1/snapshots/{snapshot}", status=204)
+        self.remove(box)
+        self.nothing_is_kept()
+
     @classmethod
     def setUpClass(cls):
         if missing := lacking(cls.name):
