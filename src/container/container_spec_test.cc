@@ -79,7 +79,7 @@ TEST(ContainerSpec, AHomeOfAnotherNameIsLikeTheUsualOne) {
 TEST(ContainerSpec, GivesPodmanOnlyOptionsThatItKnows) {
   const std::string text = to_json(sample(), kPodman);
 
-  EXPECT_THAT(text, HasSubstr(R"("/tmp":"rw,exec,nosuid,nodev,size=16777216,U")"));
+  EXPECT_THAT(text, HasSubstr(R"("/tmp":"rw,exec,nosuid,nodev,size=16777216,notmpcopyup,U")"));
   EXPECT_THAT(text, Not(HasSubstr("uid=1000")));
   EXPECT_THAT(text, HasSubstr(R"("atoll.driver":"podman")"));
   EXPECT_THAT(text, HasSubstr(R"(["no-new-privileges","mask=)" + masked(":", "") + R"("])"));

@@ -167,7 +167,8 @@ Task<ImageFacts> EngineImages::inspect(std::string image) {
   facts.names = texts_at(&told, "RepoTags");
   const json::Value* config = find(&told, "Config");
   const json::Value* labels = find(config, "Labels");
-  facts.is_kept = find(labels, kLabelSnapshot) != nullptr || find(labels, kLabelTemplate) != nullptr;
+  facts.is_kept =
+      find(labels, kLabelSnapshot) != nullptr || find(labels, kLabelTemplate) != nullptr;
   const json::Value* declared = find(config, "Volumes");
   if (declared == nullptr || !declared->is_object()) co_return facts;
   for (const auto& volume : declared->as_object()) {

@@ -226,8 +226,9 @@ Task<json::Value> EngineLine::ask(net::Method method, std::string path, std::str
                                   Api api) {
   CO_TRY(const auto answer,
          co_await send_versioned(method, std::move(path), std::move(body), pace, api));
-  // 304: it is so already.
-  if (answer.status >= 400) co_return told_error(answer);
+  // It is so already. Elsewhere we are sent by nobody.
+  const bool is_so = answer.status == 304;
+  if (answer.status >= 300 && !is_so) co_return told_error(answer);
   if (answer.body.empty()) co_return json::Value();
   auto parsed = json::parse(answer.body, {.max_bytes = kLargestAnswer});
   if (!parsed) {

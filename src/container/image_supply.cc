@@ -71,8 +71,9 @@ Task<ReadyImage> ImageSupply::get_named(WantedImage wanted) {
   if (found && !wanted.is_snapshot && is_hidden(*found, image)) {
     co_return Error(Code::not_found,
                     std::string(dialect_.name) + " has no image " + to_printable(image))
-        .with_hint("an id has at least 12 digits; what Atoll has kept is asked for with "
-                   "--snapshot or --template");
+        .with_hint(
+            "an id has at least 12 digits; what Atoll has kept is asked for with "
+            "--snapshot or --template");
   }
   const bool is_missing = !found && found.error().code() == Code::not_found;
   if (!found && !is_missing) co_return std::move(found).error();

@@ -38,15 +38,25 @@ bool is_engines(const Error& why) {
   return why.code() == Code::internal && !is_limits && !has_one(told, kOfImages);
 }
 
+// Why the engine makes no containers, as far as its words tell.
+std::string hint_for(std::string_view told) {
+  if (has_word(told, "setrlimit")) {
+    return "the engine asks for higher limits than it may give: set default_ulimits in its "
+           "containers.conf, below `[containers]`";
+  }
+  if (has_word(told, "nr_inodes"))
+    return "this engine is Podman, it seems: take driver podman, and name its socket in "
+           "CONTAINER_HOST";
+  return "the engine answers and makes no containers: its runtime or its storage is broken; its "
+         "own log tells more";
+}
+
 }  // namespace
 
 Error told_while_making(Error why, const ContainerSpec& made) {
   // A runtime that somebody names says nothing of the engine's own, which all others get.
   if (!made.runtime.empty() || !is_engines(why)) return why;
-  return Error(Code::unavailable, why.message(), why.os_errno())
-      .with_hint(
-          "the engine answers and makes no containers: its runtime or its storage is broken; "
-          "its own log tells more");
+  return Error(Code::unavailable, why.message(), why.os_errno()).with_hint(hint_for(why.message()));
 }
 
 }  // namespace atl::container

@@ -37,6 +37,16 @@ TEST(MakingTrouble, ABrokenEngineIsUnavailable) {
   }
 }
 
+TEST(MakingTrouble, WhatHelpsIsSaidWhereItIsKnown) {
+  const auto hint = [](const char* words) { return told(Code::internal, words).hint(); };
+
+  EXPECT_THAT(
+      hint("crun: setrlimit `RLIMIT_NOFILE`: Operation not permitted: OCI permission denied"),
+      HasSubstr("default_ulimits"));
+  EXPECT_THAT(hint("unknown mount option \"nr_inodes=262144\": invalid mount option"),
+              HasSubstr("driver podman"));
+}
+
 // Its containers' first program is our agent, so no command was wrong.
 TEST(MakingTrouble, ARuntimeThatIsNotThereIsNoWrongRequest) {
   EXPECT_EQ(told(Code::invalid_argument,

@@ -85,6 +85,10 @@ Result<> check_life(const TimeLimit& about, std::chrono::seconds life,
       .with_hint(about.hint);
 }
 
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 // Only what can be part of an image's name: engines and registries get it in paths.
 Result<> check_image(const CreateRequest& request) {
   constexpr std::string_view kName =
@@ -93,6 +97,13 @@ Result<> check_image(const CreateRequest& request) {
                        request.image.find_first_of("._-/:@") != 0;
   if (request.image.size() > kMostText || !is_name) {
     return invalid("image", "it is NAME[:TAG] or NAME@sha256:DIGEST, in at most 256 bytes");
+  }
+  // Nothing that leads anywhere but down in a path.
+  for (const auto& whole : split(request.image, '/')) {
+    if (request.image.empty()) break;
+    const std::string_view part = std::string_view(whole).substr(0, whole.find_first_of(":@"));
+    if (part.empty() || !is_letter_or_digit(part.front()) || !is_letter_or_digit(part.back()))
+      return invalid("image", "each part of its name begins and ends with a letter or a digit");
   }
   // A host and a tag may have others.
   const size_t tag = request.image.find_first_of(":@", request.image.rfind('/') + 1);

@@ -157,12 +157,14 @@ TEST(RequestCheck, ASizeIsRefusedWithItsUnit) {
 
 TEST(RequestCheck, AnImageHasANameThatCanStandInAPath) {
   const std::string digest = "a.example:5000/team/tool@sha256:" + std::string(62, '0') + "ff";
-  for (const std::string& name : {std::string("debian"), std::string("debian:12"),
-                                  std::string("Host.example:5000/tool:RC1"), digest}) {
+  for (const std::string& name :
+       {std::string("debian"), std::string("debian:12"), std::string("Host.example:5000/tool:RC1"),
+        std::string("a/b_c.d--e:1.0_"), digest}) {
     EXPECT_EQ(refusal_of([&](auto& r) { r.image = name; }), "") << name;
   }
   for (const char* name : {"../x", "-v", "/etc", "a b", "a?b", "a%2fb", "a\nb", "a@sha256:1234",
-                           "a@latest", "Debian", "Team/tool", "host.example/Tool:1"}) {
+                           "a@latest", "Debian", "Team/tool", "host.example/Tool:1", "x/../../info",
+                           "other:1/../../containers/json", "a//b", "a/", "a/./b", "a/-b"}) {
     EXPECT_THAT(refusal_of([&](auto& r) { r.image = name; }), HasSubstr("image: ")) << name;
   }
   EXPECT_THAT(refusal_of([](auto& r) { r.image = std::string(257, 'a'); }), HasSubstr("image: "));

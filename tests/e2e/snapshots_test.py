@@ -175,15 +175,18 @@ class EngineCases(Cases):
         full = facts["Id"].removeprefix("sha256:")
 
         def run(image, headers):
-            return self.ask("POST", "/v1/runs", {"driver": self.name, "image": image, "pull": "never", "persistence": "persistent",
-                                                 "argv": ["cat", "/home/user/secret"]}, headers=headers)
+            return self.ask("POST", "/v1/runs", {"sandbox": {"driver": self.name, "image": image, "pull": "never", "persistence": "persistent"},
+                                                 "exec": {"argv": ["cat", "/home/user/secret"]}}, headers=headers)
         for image in (name, full, full[:12], full[:2], f"sha256:{full}"):
             for headers in (bearer(key), {}):
                 with self.subTest(image):
-                    self.assertIn(run(image, headers).status, (400, 404))
+                    refused = run(image, headers)
+                    self.assertEqual((refused.status, refused.json["code"]), (404, "not_found"), refused)
         # The control: it is in there.
         self.assertEqual(self.engine.ask("POST", f"/v1.41/images/{name}/tag?repo=localhost/given&tag=1")[0], 201)
-        self.assertEqual(run("localhost/given:1", bearer(key)).json["stdout"], "hidden\n")
+        self.addCleanup(self.engine.ask, "DELETE", "/v1.41/images/localhost/given:1")
+        shown = run("localhost/given:1", bearer(key))
+        self.assertEqual(shown.json.get("stdout"), "hidden\n", shown)
         self.engine.ask("DELETE", "/v1.41/images/localhost/given:1")
         self.ask("DELETE", f"/v1/snapshots/{snapshot}", status=204)
         self.remove(box)

@@ -425,8 +425,7 @@ void Launcher::remove_box(Box& box) {
   const int directory = opened ? opened->get() : -1;
   unlinkat(directory, kAgentSocket, 0);
   // Nobody in a box ever saw its directory.
-  if (box.record.boxed && spares_.keep(boxes_directory_.get(), box.record.id))
-    return finish(box);
+  if (box.record.boxed && spares_.keep(boxes_directory_.get(), box.record.id)) return finish(box);
   // Usually both are empty, and then there is nothing to wait for.
   const bool simple = (unlinkat(directory, kWork, AT_REMOVEDIR) == 0 || errno == ENOENT) &&
                       (unlinkat(directory, kTemporary, AT_REMOVEDIR) == 0 || errno == ENOENT) &&
