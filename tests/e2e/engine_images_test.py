@@ -10,6 +10,7 @@ import subprocess
 import tarfile
 import tempfile
 import unittest
+import urllib.parse
 
 from engines import Engine, lacking
 from live import ATOLL, Daemon, wait_until
@@ -264,6 +265,27 @@ class Cases:
         for name in names:
             atoll("template", "rm", name)
         wait_until(lambda: not self.engine.images_named("atoll-template:"), "the images of templates go", 90)
+
+    def test_places_in_memory_begin_empty_whatever_the_image_has_there(self):
+        changes = urllib.parse.quote("VOLUME /volume")
+        with open(tiny_image(self.place, "agent"), "rb") as whole, tarfile.open(fileobj=whole) as image:
+            held = io.BytesIO(image.extractfile("layer.tar").read())
+        places = ("workspace", "home/user", "tmp", "run", "var/tmp", "volume")
+        with tarfile.open(fileobj=held, mode="a") as layer:
+            for place in (*places, "srv"):
+                entry = tarfile.TarInfo(f"{place}/of-the-image")
+                entry.size = 4
+                layer.addfile(entry, io.BytesIO(b"left"))
+        status, text = self.engine.ask("POST", f"/v1.41/images/create?fromSrc=-&repo=localhost%2Ffull:1&changes={changes}", held.getvalue(),
+                                       {"Content-Type": "application/x-tar"})
+        self.assertEqual(status, 200, text)
+        self.assertNotIn(b"error", text)
+        name = "localhost/full:1"
+        self.addCleanup(self.engine.ask, "DELETE", f"/v1.41/images/{name}?force=1")
+        done = subprocess.run([ATOLL, "run", "--driver", self.name, "--image", name, "--", "sh", "-c",
+                               "for at in " + " ".join(f"/{place}" for place in (*places, "srv")) + "; do cat $at/of-the-image 2>/dev/null && printf ' %s ' $at; done; true"],
+                              capture_output=True, text=True, timeout=120, env=self.environment())
+        self.assertEqual(done.stdout, "left /srv ", done)
 
     def test_a_sandbox_of_a_template_is_made_anew(self):
         daemon = self.daemon()
