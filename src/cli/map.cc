@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <map>
+#include <utility>
 
 #include "base/run_task.h"
 #include "base/text.h"
@@ -85,12 +86,12 @@ Result<int64_t> count_from(const Args& args, std::string_view flag, int64_t leas
 
 Result<std::string> read_inputs(const Args& args) {
   const auto file = args.find("from");
-  if (file && *file != "-") return os::read_file(AT_FDCWD, *file, kMostInputBytes);
+  if (file && *file != "-") return within_limit(os::read_file(AT_FDCWD, *file, kMostInputBytes));
   if (isatty(STDIN_FILENO) == 1) {
     return usage_error("there are no inputs")
         .with_hint("for example: seq 10 | atoll map -- echo {}");
   }
-  return os::read_open_file(STDIN_FILENO, kMostInputBytes);
+  return within_limit(os::read_open_file(STDIN_FILENO, kMostInputBytes));
 }
 
 // What no run could be given is refused before the first one.
@@ -138,6 +139,18 @@ class Teller final {
     }
     draw();
     return {};
+  }
+
+  // Where the daemon is gone. What has come and waits for its turn is shown, as it counts.
+  Error explain_break() {
+    for (auto& [index, run] : std::exchange(waiting_, {})) {
+      if (auto told = show(index, run); !told) return std::move(told).error();
+    }
+    bar_.clear();
+    return Error(Code::unavailable,
+                 fmt::format("the daemon broke off before everything had run: {} of {} succeeded",
+                             succeeded_, inputs_.size()))
+        .with_hint("was it stopped? what has been shown is complete");
   }
 
   // The exit code of all of it.
@@ -232,8 +245,8 @@ Result<size_t> map_part(const Context& context, Client& client, const Asked& ask
   request.headers.add("Accept", "application/x-ndjson");
   request.headers.add("Content-Type", "application/json");
   request.body = json::encode(batch);
-  bool has_end = false;
-  const auto on_line = [&](std::string_view line) -> Result<> {
+  bool has_begun = false, has_end = false, is_refused = false;
+  const auto take = [&](std::string_view line) -> Result<> {
     TRY(auto told, parse_answer(line));
     if (text_at(told, "type") == "end") has_end = true;
     if (text_at(told, "type") != "run") return {};
@@ -241,11 +254,19 @@ Result<size_t> map_part(const Context& context, Client& client, const Asked& ask
     if (index >= end) return Error(Code::unavailable, "the daemon answers nonsense");
     return teller.take(index, std::move(told));
   };
-  TRY_OK(run_task(client.loop(),
-                  client::read_lines(client.connection(), std::move(request), on_line)));
-  if (has_end) return end;
-  return Error(Code::unavailable, "the daemon broke off before everything had run")
-      .with_hint("was it stopped? what has been shown is complete");
+  const auto on_line = [&](std::string_view line) {
+    has_begun = true;
+    auto taken = take(line);
+    is_refused = !taken;
+    return taken;
+  };
+  auto read =
+      run_task(client.loop(), client::read_lines(client.connection(), std::move(request), on_line));
+  if (is_refused) return std::move(read).error();
+  if (read && has_end) return end;
+  // A daemon that dies ends the answer in its middle. One that gives none says why.
+  if (!read && !has_begun) return std::move(read).error();
+  return teller.explain_break();
 }
 
 // The same inside of this process.

@@ -1,7 +1,14 @@
 #include "cli/map_inputs.h"
 
+#include <fmt/core.h>
+
+#include "cli/args.h"
+
 namespace atl::cli {
 namespace {
+
+constexpr std::string_view kSplit =
+    "split them among several `atoll map`, or let each name a file: --here";
 
 // In one go, so that what an input holds is never taken for a place.
 std::string fill_in(std::string_view argument, std::string_view input, std::string_view number,
@@ -23,6 +30,12 @@ std::string fill_in(std::string_view argument, std::string_view input, std::stri
 
 }  // namespace
 
+Result<std::string> within_limit(Result<std::string> inputs) {
+  if (inputs || inputs.error().code() != Code::too_large) return inputs;
+  return usage_error(fmt::format("the inputs have more than {} MiB", kMostInputBytes >> 20))
+      .with_hint(kSplit);
+}
+
 Result<std::vector<std::string>> split_inputs(std::string_view text, char separator) {
   std::vector<std::string> inputs;
   while (!text.empty()) {
@@ -31,12 +44,12 @@ Result<std::vector<std::string>> split_inputs(std::string_view text, char separa
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (input.empty()) continue;
     if (separator != '\0' && input.find('\0') != std::string_view::npos) {
-      return Error(Code::invalid_argument, "an input holds a NUL byte")
+      return usage_error("an input holds a NUL byte")
           .with_hint("-0 reads inputs that NUL bytes separate");
     }
     inputs.emplace_back(input);
     if (inputs.size() > kMostInputs)
-      return Error(Code::too_large, "there are more than 1,000,000 inputs");
+      return usage_error("there are more than 1,000,000 inputs").with_hint(kSplit);
   }
   return inputs;
 }

@@ -12,7 +12,11 @@ namespace atl::cli {
 constexpr size_t kMostInputs = 1'000'000;
 constexpr size_t kMostInputBytes = size_t{256} << 20;
 
+// What reading them gave; that they are more than kMostInputBytes is a usage error.
+Result<std::string> within_limit(Result<std::string> inputs);
+
 // One input per line, or per NUL byte; a last one without its end counts, empty ones do not.
+// What cannot be split is a usage error.
 Result<std::vector<std::string>> split_inputs(std::string_view text, char separator);
 
 // `{}` is the input and `{#}` its number, from 1, wherever they stand in an argument. A command

@@ -187,6 +187,8 @@ std::map<std::string, std::string> own_fields(const Profile& profile) {
   return from;
 }
 
+constexpr const char* kTooDeep = "more than 8 in a row";
+
 // What a file may not say that nobody named: see config/project_rule.h.
 Result<> check_project(const Profile& profile) {
   const auto refused = [](std::string_view why) {
@@ -265,6 +267,13 @@ class ProfileLoader final {
     versions.emplace(profile.version, std::move(read));
   }
 
+  static Error refuse_way(const std::vector<std::string>& way, const char* why) {
+    std::string text;
+    for (const std::string& step : way) text += (text.empty() ? "" : " → ") + step;
+    return Error(Code::invalid_argument,
+                 "profile " + way.front() + ": inherits: " + why + ": " + text);
+  }
+
   // `way` is what has been gone through to get here.
   Result<const KnownProfile*> get(const std::string& name, int64_t version,
                                   std::vector<std::string>& way) {
@@ -274,13 +283,8 @@ class ProfileLoader final {
     const std::string self = read.profile.reference();
     const bool is_cycle = std::ranges::find(way, self) != way.end();
     way.push_back(self);
-    if (is_cycle || way.size() > kDeepestInheritance) {
-      std::string text;
-      for (const std::string& step : way) text += (text.empty() ? "" : " → ") + step;
-      return Error(Code::invalid_argument,
-                   "profile " + way.front() + ": inherits: " +
-                       (is_cycle ? "it goes in a circle: " : "more than 8 in a row: ") + text);
-    }
+    if (is_cycle) return refuse_way(way, "it goes in a circle");
+    if (way.size() > kDeepestInheritance) return refuse_way(way, kTooDeep);
     KnownProfile known{.profile = read.profile,
                        .origin = read.origin,
                        .file = read.file,
@@ -289,9 +293,9 @@ class ProfileLoader final {
     if (!read.profile.inherits.empty()) {
       TRY(const KnownProfile* parent, get_parent(read.profile, way));
       if (parent->chain.size() >= kDeepestInheritance) {
-        return Error(Code::invalid_argument, "profile " + self +
-                                                 ": inherits: more than 8 in a row: " +
-                                                 parent->chain.front() + " has 7 before it");
+        // Whoever asked is told, and not a parent that may have been told of before.
+        way.insert(way.end(), parent->chain.begin(), parent->chain.end());
+        return refuse_way(way, kTooDeep);
       }
       auto inherited = Inheriting(known, *parent).run();
       if (!inherited) return std::move(inherited).error().with("profile " + self);
@@ -314,6 +318,23 @@ class ProfileLoader final {
     return get(reference.name, reference.version.value_or(versions->second.rbegin()->first), way);
   }
 
+  // A time of a profile farther up gives way to `lifecycle: persistent`; one that is said beside or
+  // after it would have no effect.
+  static Result<> check_endless(const KnownProfile& known) {
+    const auto distance = [&](const char* field) {
+      const auto from = known.from.find(field);
+      return from == known.from.end() ? known.chain.end()
+                                      : std::ranges::find(known.chain, from->second);
+    };
+    for (const char* field : {"ttl", "on_expire"}) {
+      if (distance(field) > distance("lifecycle")) continue;
+      return Error(Code::invalid_argument,
+                   std::string(field) + ": with lifecycle: persistent no time could be up")
+          .with_hint("leave out one of the two");
+    }
+    return {};
+  }
+
   // What only the whole can tell.
   static Result<> check_whole(const KnownProfile& known) {
     const Profile& profile = known.profile;
@@ -322,6 +343,7 @@ class ProfileLoader final {
     }
     // One of the two words may be a parent's.
     if (profile.lifecycle) TRY_OK(check_life(*profile.lifecycle, profile.used_for()));
+    if (profile.lifecycle == Life::persistent) TRY_OK(check_endless(known));
     const bool is_kept = profile.persistence == Persistence::checkpoint;
     if (is_kept && (profile.pool || profile.used_for() == Scope::run)) {
       return Error(Code::invalid_argument,

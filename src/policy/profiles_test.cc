@@ -141,6 +141,39 @@ TEST(Profiles, CirclesAndDepthsAreRefused) {
   EXPECT_THAT(problem("  a: {inherits: ghost}\n"), HasSubstr("no profile is called ghost"));
 }
 
+TEST(Profiles, EachThatInheritsTooFarIsTold) {
+  std::string chain = "  c0: {ttl: 1m}\n";
+  for (int i = 1; i < 12; ++i)
+    chain += "  c" + std::to_string(i) + ": {inherits: c" + std::to_string(i - 1) + "}\n";
+  const std::vector<ProfileText> texts{many(chain)};
+
+  const auto problems = Profiles::check(texts);
+
+  std::vector<std::string> told;
+  for (const Error& one : problems) told.push_back(one.message());
+  EXPECT_THAT(told, SizeIs(4));
+  for (const char* name : {"c8@1", "c9@1", "c10@1", "c11@1"}) {
+    EXPECT_THAT(told,
+                testing::Contains(HasSubstr(std::string("profile ") + name +
+                                            ": inherits: more than 8 in a row: " + name + " → c")));
+  }
+}
+
+TEST(Profiles, WhatLivesAsLongAsTheServerHasNoTimeThatCouldBeUp) {
+  EXPECT_THAT(problem("  a: {lifecycle: persistent, ttl: 1m}\n"),
+              HasSubstr("ttl: with lifecycle: persistent no time could be up"));
+  EXPECT_THAT(problem("  a: {lifecycle: persistent, on_expire: stop}\n"),
+              HasSubstr("on_expire: with lifecycle: persistent"));
+  EXPECT_THAT(problem("  a: {lifecycle: persistent}\n  b: {inherits: a, ttl: 1m}\n"),
+              HasSubstr("profile b@1: ttl: with lifecycle: persistent"));
+  // A later word takes the place of an earlier one.
+  EXPECT_EQ(problem("  a: {ttl: 1m}\n  b: {inherits: a, lifecycle: persistent}\n"), "fine");
+  EXPECT_EQ(problem("  a: {lifecycle: persistent}\n"
+                    "  b: {inherits: a, lifecycle: session, ttl: 1m}\n"),
+            "fine");
+  EXPECT_EQ(problem("  a: {lifecycle: persistent, idle: 1m, on_idle: stop}\n"), "fine");
+}
+
 TEST(Profiles, WhatIsBuiltInIsNotReplaced) {
   EXPECT_THAT(problem("  default: {ttl: 1m}\n"), HasSubstr("profile default@1 is built in"));
   const auto mine = load("  default@2: {inherits: default@1, ttl: 1m}\n");

@@ -1,11 +1,14 @@
 #include "telemetry/stages.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace atl::telemetry {
 namespace {
 
 double to_ms(Micros duration) { return static_cast<double>(duration.count()) / 1000.0; }
+
+Micros from_ms(double ms) { return Micros(std::llround(ms * 1000.0)); }
 
 }  // namespace
 
@@ -42,7 +45,8 @@ void StageTimer::add(std::string_view name, Micros duration) {
   const auto known = std::ranges::find_if(
       stages_, [&](const Stage& stage) { return stage.name == name && !stage.log; });
   if (known != stages_.end()) {
-    known->ms += to_ms(duration);
+    // Added as whole numbers: sums of fractions have digits that nobody measured.
+    known->ms = to_ms(from_ms(known->ms) + duration);
   } else {
     stages_.push_back({std::string(name), to_ms(duration), std::nullopt});
   }

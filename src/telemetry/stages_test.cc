@@ -36,6 +36,17 @@ TEST(StageTimer, AddsUpAStageThatComesBack) {
             R"([{"name":"create","ms":3},{"name":"agent","ms":0.3}])");
 }
 
+TEST(StageTimer, ASumHasNoMoreThanThreeDecimals) {
+  FakeClock clock;
+  StageTimer timer(clock);
+
+  // 0.1 + 0.2 is 0.30000000000000004 in binary fractions.
+  timer.add("create", Micros(100));
+  timer.add("create", Micros(200));
+
+  EXPECT_EQ(json::encode(timer.stages()), R"([{"name":"create","ms":0.3}])");
+}
+
 TEST(StageTimer, SkipsTimeThatBelongsToNoStage) {
   FakeClock clock;
   StageTimer timer(clock);

@@ -179,6 +179,23 @@ class Map(unittest.TestCase):
         done = atoll("map", "-k", "-j", "8", "--", "echo", "{}", stdin="".join(f"{i}\n" for i in range(1200)))
         self.assertEqual((done.returncode, done.stdout), (0, "".join(f"{i}\n" for i in range(1200))), done.stderr)
 
+    def test_a_daemon_that_dies_meanwhile_is_told_with_what_is_done(self):
+        other = Daemon().start()
+        self.addCleanup(lambda: other.start().end())
+        # The third waits for ever.
+        mapped = subprocess.Popen([ATOLL, "map", "--state", other.state, "-j", "2", "--", "sh", "-c", "test $1 != 2 || sleep 600; echo $1", "sh"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        mapped.stdin.write("0\n1\n2\n")
+        mapped.stdin.close()
+        shown = {mapped.stdout.readline(), mapped.stdout.readline()}
+        other.kill()
+        said = mapped.stderr.read()
+        self.assertEqual((mapped.wait(timeout=20), shown, mapped.stdout.read()), (125, {"0\n", "1\n"}, ""))
+        self.assertIn("the daemon broke off before everything had run: 2 of 3 succeeded", said)
+        self.assertIn("what has been shown is complete", said)
+        for stream in (mapped.stdout, mapped.stderr):
+            stream.close()
+
     def test_no_inputs_are_no_work(self):
         self.assertEqual(atoll("map", "--", "false", stdin="").returncode, 0)
 

@@ -392,7 +392,9 @@ void Launcher::on_agent_ended(const std::string& id) {
   if (is_leaving_) {
     tell_all({id, EndCause::death});
   } else if (!box.ending) {
-    log("the agent of " + id + (cause == EndCause::memory ? " was out of memory" : " died"));
+    // With a client that leaves its connections end, too, and an agent may see that before we do.
+    if (options_.life != LauncherLife::embedded || !left_nothing)
+      log("the agent of " + id + (cause == EndCause::memory ? " was out of memory" : " died"));
     tell_all({id, cause});
   } else if (box.expired) {
     tell_all({id, EndCause::expiry});
