@@ -33,6 +33,8 @@ std::string make_session_id();
 std::string make_request_id();  // "req" and 16 characters
 std::string make_trace_id();    // 32 hex digits, as W3C traceparent has them
 
+inline constexpr size_t kLongestSandboxName = 63;
+
 // A name that a user gives to a sandbox: 1 to 63 of [a-z0-9-], not at either end a dash, not of the
 // form of an id.
 Result<> check_sandbox_name(std::string_view name);

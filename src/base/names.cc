@@ -25,7 +25,7 @@ std::string make_trace_id() {
 }
 
 Result<> check_sandbox_name(std::string_view name) {
-  const bool shaped = !name.empty() && name.size() <= 63 && name.front() != '-' &&
+  const bool shaped = !name.empty() && name.size() <= kLongestSandboxName && name.front() != '-' &&
                       name.back() != '-' && std::ranges::all_of(name, [](char c) {
                         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
                       });

@@ -45,6 +45,17 @@ struct Renewal {
 };
 BOOST_DESCRIBE_STRUCT(Renewal, (), (ttl_s))
 
+// The daemon would name its own field, which is not told from the sandbox's --ttl.
+Result<std::optional<int64_t>> lease_from(const Args& args) {
+  const auto text = args.find("lease");
+  if (!text) return std::nullopt;
+  TRY(const int64_t lease, parse_seconds("lease", *text));
+  if (lease >= kShortestSessionLife.count() && lease <= kLongestSessionLife.count()) return lease;
+  return usage_error(fmt::format("--lease: it is from {}s to {}h, and {} was given",
+                                 kShortestSessionLife.count(), kLongestSessionLife.count() / 3'600,
+                                 *text));
+}
+
 std::string path_to(const std::string& session) {
   return "/v1/sessions/" + net::percent_encode(session);
 }
@@ -54,9 +65,7 @@ Result<int> open(Context& context) {
   asked.scope = context.args.find("scope");
   asked.key = context.args.find("key");
   asked.on_last = context.args.find("on-last");
-  if (const auto text = context.args.find("lease")) {
-    TRY(asked.ttl_s, parse_seconds("lease", *text));
-  }
+  TRY(asked.ttl_s, lease_from(context.args));
   TRY(SandboxAsked sandbox, sandbox_from(context.args));
   TRY(auto env, env_from(context.args));
   if (!env.empty()) sandbox.request.env = std::move(env);
@@ -108,9 +117,7 @@ Result<int> show(Context& context) {
 
 Result<int> renew(Context& context) {
   Renewal asked;
-  if (const auto text = context.args.find("lease")) {
-    TRY(asked.ttl_s, parse_seconds("lease", *text));
-  }
+  TRY(asked.ttl_s, lease_from(context.args));
   TRY(const auto client, open_client(context));
   TRY(const std::string text,
       client->post(path_to(context.args.words()[1]) + "/renew", json::encode(asked)));

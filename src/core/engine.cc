@@ -72,6 +72,9 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
         sessions(parts, creator, destroyer, changer) {
     parts.on_behind = [this] { sweeper.wake(); };
     parts.reaper.set_expire([this](const RecordPtr& record) { act_on(record); });
+    sessions.set_waker([this](Caller caller, RecordPtr record) {
+      return wake_if_resting(std::move(caller), std::move(record));
+    });
     destroyer.set_keeper([this](RecordPtr record) { return changer.keep(std::move(record)); });
   }
 
@@ -197,8 +200,12 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
     co_return woken;
   }
 
-  Task<> wake_if_resting(Caller caller, std::string id_or_name) {
+  Task<> find_and_wake(Caller caller, std::string id_or_name) {
     CO_TRY(const auto record, parts.sandboxes.get(caller, id_or_name));
+    co_return co_await wake_if_resting(std::move(caller), record);
+  }
+
+  Task<> wake_if_resting(Caller caller, RecordPtr record) {
     for (int tries = 0; tries < kMostWakings && rests(*record); ++tries) {
       CO_TRY_OK(co_await to_end(wake(caller, record)));
     }
@@ -495,7 +502,7 @@ Result<ExecRequest> Engine::complete(const Caller& caller, std::string_view id_o
 
 Task<GuestLease> Engine::use(Caller caller, std::string id_or_name) {
   // Who may only look changes nothing, and so wakes nobody.
-  if (may(caller, Action::use)) CO_TRY_OK(co_await impl_->wake_if_resting(caller, id_or_name));
+  if (may(caller, Action::use)) CO_TRY_OK(co_await impl_->find_and_wake(caller, id_or_name));
   co_return guest(caller, id_or_name);
 }
 

@@ -127,13 +127,18 @@ namespace {
 
 // In a root that the profile itself names the home is there. Any other is made by the driver, which
 // tells of it, too: a variable would be one of those whose values nobody knows after a restart.
+bool has_home_already(const Profile& profile) {
+  return profile.image || profile.template_ || *profile.home == kUsualHome;
+}
+
 void merge_home(CreateRequest& request, const Profile& profile) {
-  if (!profile.home) return;
-  if (profile.image || profile.template_ || *profile.home == kUsualHome) {
-    request.env.try_emplace("HOME", *profile.home);
-  } else {
-    request.home = *profile.home;
-  }
+  if (profile.home && !has_home_already(profile)) request.home = *profile.home;
+}
+
+// Of both the profile's own words come first: it may say HOME, too.
+void merge_env(std::map<std::string, std::string>& env, const Profile& profile) {
+  for (const auto& [name, value] : profile.env) env.try_emplace(name, value);
+  if (profile.home && has_home_already(profile)) env.try_emplace("HOME", *profile.home);
 }
 
 void merge_times(CreateRequest& request, const Profile& profile) {
@@ -186,11 +191,38 @@ void merge_profile(CreateRequest& request, const Profile& profile) {
   const bool is_elsewhere = !workdir.starts_with(kWorkspace);
   if (defaults.cwd.empty() && !(request.workspace && is_elsewhere)) defaults.cwd = workdir;
   if (defaults.timeout.count() == 0) defaults.timeout = Millis(profile.timeout_ms.value_or(0));
-  for (const auto& [name, value] : profile.env) request.env.try_emplace(name, value);
+  merge_env(request.env, profile);
   merge_home(request, profile);
   for (const auto& [name, value] : profile.labels) request.labels.try_emplace(name, value);
   if (!profile.startup.is_empty())
     request.startup = std::make_shared<const policy::Startup>(profile.startup);
+}
+
+Result<> add_known_env(std::map<std::string, std::string>& env, const SandboxRecord& record,
+                       const std::map<std::string, std::string>& images,
+                       const policy::Profiles& profiles) {
+  const Asked& asked = record.asked;
+  const bool is_of_one = !asked.profile.empty() && asked.profile != policy::kNoProfile;
+  std::optional<Error> trouble;
+  if (is_of_one) {
+    auto known = profiles.get(asked.profile);
+    if (known) {
+      merge_env(env, (*known)->profile);
+    } else {
+      trouble = std::move(known).error();
+    }
+  }
+  env.insert(images.begin(), images.end());
+  if (!trouble) return {};
+  // Which of its variables were the profile's nobody knows any more.
+  std::string lost;
+  for (const auto& name : asked.env_names) {
+    if (!env.contains(name)) lost += (lost.empty() ? "" : ", ") + name;
+  }
+  if (lost.empty()) return {};
+  return Error(trouble->code(),
+               "the environment of sandbox " + record.id + ": " + trouble->message())
+      .with_hint("bring the profile back, or say what it may have given: " + lost);
 }
 
 void leave_out_ends(CreateRequest& request, const policy::Profiles& profiles) {

@@ -12,6 +12,13 @@ namespace atl {
 // Fills in what the request does not say. The same again changes nothing.
 void merge_profile(CreateRequest& request, const policy::Profile& profile);
 
+// Adds to what a request says the environment that the profile of a sandbox gives, in the version
+// that the sandbox names, and then its image's. Without that version it is Code::not_found, unless
+// the others give all that the sandbox has had.
+Result<> add_known_env(std::map<std::string, std::string>& env, const SandboxRecord& record,
+                       const std::map<std::string, std::string>& images,
+                       const policy::Profiles& profiles);
+
 // Finds the profile, merges it, and makes `request.profile` name the version. Code::not_found for
 // one that is not there, Code::invalid_argument for what a request may not have with this one,
 // Code::permission_denied for what only a profile opens.

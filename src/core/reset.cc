@@ -84,11 +84,11 @@ Task<SandboxView> Changer::reset(RecordPtr record, Caller caller,
   CO_TRY_OK(
       expect(*record, {State::running, State::paused, State::stopped, State::failed}, "be reset"));
   CO_TRY(auto with, co_await prepare_remake(record, std::move(caller)));
+  CO_TRY_OK(add_known_env(env, *record, with.root.env, profiles_of(parts_.options)));
   const bool has_run = record->state == State::running;
   CO_TRY(const auto intent, co_await enter(record, State::starting, Op::reset));
   if (has_run) CO_TRY_OK(co_await say_goodbye(parts_, record));
 
-  for (const auto& [name, value] : with.root.env) env.try_emplace(name, value);
   record->env = std::move(env);
   record->asked.env_names.clear();
   for (const auto& [name, value] : *record->env) record->asked.env_names.push_back(name);

@@ -305,7 +305,8 @@ std::string differences(const SandboxRecord& record, const CreateRequest& reques
   note(had.keep_s == has.keep_s, "keep_s");
   note(had.on_failure == has.on_failure, "on_failure");
   note(had.scope == has.scope, "scope");
-  note(had.on_last == has.on_last, "on_last");
+  // Who does not say what becomes of it in the end joins it as it is.
+  note(!has.on_last || had.on_last.value_or(OnEnd::kill) == *has.on_last, "on_last");
   note(had.labels == has.labels, "labels");
   note(had.env_names == has.env_names && (!record.env || *record.env == request.env), "env");
   note(had.resources == has.resources, "resources");

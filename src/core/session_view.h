@@ -12,6 +12,10 @@
 
 namespace atl {
 
+inline constexpr std::chrono::seconds kDefaultSessionLife{300};
+inline constexpr std::chrono::seconds kShortestSessionLife{5};
+inline constexpr std::chrono::seconds kLongestSessionLife{24 * 3'600};
+
 // Who shares the sandbox of a session.
 enum class SessionScope : uint8_t {
   session,    // nobody

@@ -5,6 +5,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "core/profile_use.h"
+#include "core/tenant_floor.h"
 #include "json/describe.h"
 #include "telemetry/log.h"
 
@@ -156,8 +157,11 @@ Task<SessionView> Sessions::open(Caller caller, SessionAsk ask,
   }
   const std::string name = name_of(ask);
   if (!name.empty()) {
-    auto fine = check_sandbox_name(name);
-    if (!fine) co_return std::move(fine).error().with("key").at_stage("request");
+    if (!check_sandbox_name(name)) {
+      const size_t most = kLongestSandboxName - (name.size() - ask.key.size());
+      co_return invalid("key", "it has 1 to " + std::to_string(most) +
+                                   " of a-z, 0-9 and '-', and no '-' at its end");
+    }
   }
   const auto gate = gate_of(caller.tenant, name.empty() ? make_sandbox_id() : name);
   CO_TRY(auto turn, co_await gate->take());
@@ -170,8 +174,8 @@ Task<SessionView> Sessions::open(Caller caller, SessionAsk ask,
                    .key = ask.key,
                    .created_at = now};
   session->ttl = life;
-  CO_TRY(const auto record,
-         co_await join_or_make(std::move(caller), std::move(ask), std::move(request)));
+  CO_TRY(const auto record, co_await join_or_make(caller, std::move(ask), std::move(request)));
+  CO_TRY_OK(co_await make_usable(std::move(caller), record));
   session->view.sandbox = record->id;
   session->view.expires_at = parts_.clock.wall() + life;
   session->expires_boot = parts_.clock.boot() + life;
@@ -217,6 +221,15 @@ Task<RecordPtr> Sessions::join_or_make(Caller caller, SessionAsk ask,
   const auto record = parts_.sandboxes.find(made->id);
   if (!record) co_return Error(Code::unavailable, "sandbox " + made->id + " has ended meanwhile");
   co_return record;
+}
+
+// Whoever opens a session means to use it: what rests is woken, and what its tenant may not have
+// any more is refused now and not with the first use.
+Task<> Sessions::make_usable(Caller caller, RecordPtr record) {
+  if (record->state == State::stopped || record->state == State::failed)
+    CO_TRY_OK(check_floor(parts_.options.admission.quotas, *record, "be started"));
+  if (!waker_) co_return Result<>();
+  co_return co_await waker_(std::move(caller), record);
 }
 
 Task<> Sessions::write(SessionPtr session) {

@@ -173,6 +173,73 @@ TEST_F(SessionsTest, TheLastOneMayLeaveItAtRestAndTheNextFindsItsFiles) {
   }
 }
 
+TEST_F(SessionsTest, OpeningWakesWhatRests) {
+  world_.start();
+  for (const OnEnd end : {OnEnd::pause, OnEnd::stop}) {
+    const auto key = workspace(end == OnEnd::pause ? "p" : "s");
+    const auto first = open({}, key, end).value();
+    ASSERT_TRUE(close({}, first.id));
+    ASSERT_NE(world_.state_of(first.sandbox), State::running);
+
+    ASSERT_TRUE(open(agent("b"), key));
+
+    EXPECT_EQ(world_.state_of(first.sandbox), State::running);
+  }
+}
+
+TEST_F(SessionsTest, OpeningLeavesWhatSomebodyHasStopped) {
+  world_.start();
+  const auto first = open({}, workspace("web"), OnEnd::stop).value();
+  ASSERT_TRUE(world_.run(world_.engine().stop({}, first.sandbox)));
+
+  ASSERT_TRUE(open({}, workspace("web")));
+
+  EXPECT_EQ(world_.state_of(first.sandbox), State::stopped);
+}
+
+TEST_F(SessionsTest, WhatDoesNotWakeIsNotOpened) {
+  world_.start();
+  const auto first = open({}, workspace("web"), OnEnd::pause).value();
+  ASSERT_TRUE(close({}, first.id));
+  world_.host().fail("resume", Error(Code::unavailable, "busy"));
+
+  const auto refused = open({}, workspace("web"));
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().stage(), "wake");
+  EXPECT_THAT(world_.engine().list_sessions({}), IsEmpty());
+  EXPECT_TRUE(open({}, workspace("web")));
+}
+
+TEST_F(SessionsTest, WhoDoesNotSayWhatBecomesOfItJoinsItAsItIs) {
+  world_.start();
+  const auto first = open({}, workspace("web"), OnEnd::stop).value();
+  CreateRequest same, other;
+  other.resources.memory_mb = 64;
+
+  const auto joined =
+      world_.run(world_.engine().open_session({}, workspace("web"), std::move(same)));
+  const auto refused =
+      world_.run(world_.engine().open_session({}, workspace("web"), std::move(other)));
+
+  ASSERT_TRUE(joined) << joined.error().message();
+  EXPECT_EQ(joined->sandbox, first.sandbox);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("differs in: resources"));
+}
+
+TEST_F(SessionsTest, AKeyIsAsLongAsItsScopeLeavesRoom) {
+  world_.start();
+
+  EXPECT_TRUE(open({}, workspace(std::string(53, 'k'))));
+  EXPECT_THAT(open({}, workspace(std::string(54, 'k'))).error().message(),
+              HasSubstr("key: it has 1 to 53 of"));
+  EXPECT_TRUE(open({}, {.scope = SessionScope::shared, .key = std::string(56, 'k')}));
+  EXPECT_THAT(
+      open({}, {.scope = SessionScope::shared, .key = std::string(57, 'k')}).error().message(),
+      HasSubstr("key: it has 1 to 56 of"));
+}
+
 TEST_F(SessionsTest, AnotherRequestForTheSameWorkspaceIsRefusedInWords) {
   world_.start();
   ASSERT_TRUE(open({}, workspace("web"), OnEnd::stop));

@@ -181,6 +181,37 @@ TEST_F(StartupTest, AResetDoesItAgain) {
   EXPECT_THAT(world_.host().ids(), IsEmpty());
 }
 
+TEST_F(StartupTest, AResetHasTheEnvironmentOfTheProfileAndNotThatOfTheRequest) {
+  start("{env: {X: '1', Y: '2'}, home: /home/user, setup: ['true']}");
+  auto asked = request();
+  asked.env = {{"Y", "mine"}, {"TOKEN", "secret"}};
+  const auto made = world_.create(std::move(asked));
+  ASSERT_TRUE(made) << made.error().message();
+
+  const auto reset = world_.run(world_.engine().reset({}, made->id, {{"X", "new"}}));
+
+  ASSERT_TRUE(reset) << reset.error().message();
+  EXPECT_EQ(world_.host().boxes.at(made->id)->spec.env,
+            (std::map<std::string, std::string>{{"HOME", "/home/user"}, {"X", "new"}, {"Y", "2"}}));
+}
+
+TEST_F(StartupTest, AResetHasTheVersionOfTheProfileThatTheSandboxHas) {
+  const auto known = [](const std::string& text) {
+    const std::vector<policy::ProfileText> texts{{"t.yaml", "profiles:\n" + text}};
+    return policy::Profiles::load(texts).value();
+  };
+  world_.options.profiles = known("  p: {env: {X: '1'}}\n  p@2: {env: {X: '2'}}\n");
+  world_.start();
+  auto older = request();
+  older.profile = "p@1";
+  const auto made = world_.create(std::move(older));
+  ASSERT_TRUE(made) << made.error().message();
+
+  ASSERT_TRUE(world_.run(world_.engine().reset({}, made->id, {})));
+
+  EXPECT_EQ(world_.host().boxes.at(made->id)->spec.env.at("X"), "1");
+}
+
 class InterruptedStartupTest : public StartupTest {
  protected:
   InterruptedStartupTest() : StartupTest(EngineWorld::Keeps::file) {}
@@ -198,6 +229,51 @@ TEST_F(InterruptedStartupTest, HalfAStartIsUndoneAfterACrash) {
 
   EXPECT_THAT(world_.host().ids(), IsEmpty());
   EXPECT_FALSE(world_.engine().get({}, "dev"));
+}
+
+TEST_F(InterruptedStartupTest, AResetAfterARestartHasTheEnvironmentOfTheProfile) {
+  start("{env: {X: '1'}, on_failure: recreate}");
+  auto asked = request();
+  asked.env = {{"TOKEN", "secret"}};
+  const auto made = world_.create(std::move(asked));
+  ASSERT_TRUE(made) << made.error().message();
+  world_.restart();
+  world_.host().end(made->id, EndedBy::death);
+  world_.advance(std::chrono::seconds(1));
+  world_.reap();
+  // The request's values are known to nobody, so it is not made anew by itself.
+  ASSERT_EQ(world_.engine().get({}, made->id)->state, State::failed);
+  EXPECT_THAT(world_.engine().get({}, made->id)->failure, HasSubstr("are not known since"));
+
+  const auto reset = world_.run(world_.engine().reset({}, made->id, {}));
+
+  ASSERT_TRUE(reset) << reset.error().message();
+  const std::map<std::string, std::string> profiles{{"X", "1"}};
+  EXPECT_EQ(world_.host().boxes.at(made->id)->spec.env, profiles);
+  // Now all of it is known.
+  world_.host().end(made->id, EndedBy::death);
+  world_.advance(std::chrono::seconds(1));
+  world_.reap();
+  EXPECT_EQ(world_.engine().get({}, made->id)->state, State::running);
+  EXPECT_EQ(world_.host().boxes.at(made->id)->spec.env, profiles);
+}
+
+TEST_F(InterruptedStartupTest, AResetWithoutItsProfileDoesNotLoseTheEnvironment) {
+  start("{env: {X: '1'}}");
+  const auto made = world_.create(request());
+  ASSERT_TRUE(made) << made.error().message();
+  world_.options.profiles = nullptr;
+  world_.restart();
+
+  const auto refused = world_.run(world_.engine().reset({}, made->id, {}));
+  const auto state = world_.state_of(made->id);
+  const auto given = world_.run(world_.engine().reset({}, made->id, {{"X", "3"}}));
+
+  EXPECT_EQ(refused.error().code(), Code::not_found);
+  EXPECT_THAT(refused.error().hint(), HasSubstr("may have given: X"));
+  EXPECT_EQ(state, State::running) << "nothing was begun";
+  ASSERT_TRUE(given) << given.error().message();
+  EXPECT_EQ(world_.host().boxes.at(made->id)->spec.env.at("X"), "3");
 }
 
 }  // namespace

@@ -140,6 +140,31 @@ TEST_F(TenantFloorTest, WhatIsThereFromBeforeIsNeitherStartedNorForkedNorResetNo
   EXPECT_EQ(world_.host(0).ids().size(), 2U) << "the old ones alone";
 }
 
+TEST_F(TenantFloorTest, NoSessionIsOpenedOnWhatCannotStartAgain) {
+  world_.start();
+  const SessionAsk ask{.scope = SessionScope::workspace, .key = "web"};
+  CreateRequest request;
+  request.driver = "docker";
+  request.on_last = OnEnd::stop;
+  const auto first = world_.run(world_.engine().open_session(bank_, ask, std::move(request)));
+  ASSERT_TRUE(first) << first.error().message();
+  ASSERT_TRUE(world_.run(world_.engine().close_session(bank_, first->id)));
+  set_floor();
+  world_.restart();
+
+  const auto resting = world_.run(world_.engine().open_session(bank_, ask, {}));
+  ASSERT_TRUE(world_.run(world_.engine().stop(bank_, first->sandbox)));
+  const auto stopped = world_.run(world_.engine().open_session(bank_, ask, {}));
+  const auto started = world_.run(world_.engine().start(bank_, first->sandbox));
+
+  for (const auto* refused : {&resting, &stopped}) {
+    ASSERT_FALSE(*refused);
+    EXPECT_EQ(refused->error().code(), Code::permission_denied);
+    EXPECT_EQ(refused->error().message(), started.error().message());
+  }
+  EXPECT_THAT(world_.engine().list_sessions(bank_), IsEmpty());
+}
+
 TEST_F(TenantFloorTest, ThePlanSaysSo) {
   set_floor();
   world_.start();

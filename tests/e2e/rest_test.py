@@ -272,6 +272,9 @@ class Resting(unittest.TestCase):
         self.assertRegex(self.atoll("session", "ls").stdout, f"{session} +workspace +web +{box} +2")
         self.assertIn(box, self.atoll("session", "show", session).stdout)
         self.assertIn(box, self.atoll("session", "renew", session, "--lease", "2h").stdout)
+        for verb in (["open"], ["renew", session]):
+            refused = subprocess.run([ATOLL, "session", *verb, "--lease", "1s"], capture_output=True, text=True)
+            self.assertEqual((refused.returncode, refused.stderr.split(": ")[1]), (2, "--lease"))
         self.atoll("session", "close", *self.atoll("session", "ls", "-q").stdout.split())
         self.assertEqual(self.view(box)["state"], "gone")
 
