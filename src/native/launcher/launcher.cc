@@ -467,6 +467,7 @@ void Launcher::finish(Box& box) {
   for (const auto& waiter : box.waiters) answer(*waiter.client, waiter.request, Operation::ok, {});
   boxes_.erase(box.record.id);
   idle_since_ = now();
+  if (boxes_.empty()) spares_.clear();
 }
 
 void Launcher::answer(Client& client, uint32_t request, Operation operation, std::string_view body,
@@ -572,7 +573,7 @@ Result<> Launcher::run() {
   }
   const int run = options_.run_directory.get();
   unlinkat(run, kSandboxesDirectory, AT_REMOVEDIR);
-  spares_.close();
+  spares_.clear();
   unlinkat(run, kPoolFile, 0);
   if (options_.life == LauncherLife::kept) {
     unlinkat(run, kLauncherSocket, 0);

@@ -17,11 +17,13 @@ constexpr const char* kPlace = "spare";
 
 void SpareDirectories::open(int run) {
   run_ = run;
-  close();
+  static_cast<void>(os::remove_tree(run_, kPlace));
 }
 
-void SpareDirectories::close() {
+void SpareDirectories::clear() {
+  if (!directory_) return;
   names_.clear();
+  directory_.close();
   static_cast<void>(os::remove_tree(run_, kPlace));
 }
 

@@ -18,7 +18,8 @@ class SpareDirectories final {
  public:
   // They lie in `run`, whose owner outlives this. What an earlier launcher left there goes.
   void open(int run);
-  void close();
+  // Nothing of them is left: where there is no sandbox there is nothing of one.
+  void clear();
 
   // Makes `name` in `boxes`, of a spare one if there is one.
   Result<> make(int boxes, const std::string& name);

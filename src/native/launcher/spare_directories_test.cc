@@ -93,19 +93,31 @@ TEST_F(SpareDirectoriesTest, NoMoreThanABoundAreKept) {
   EXPECT_EQ(os::names_in(boxes_.get()).size(), 8u);
 }
 
-TEST_F(SpareDirectoriesTest, NothingOfThemOutlivesTheLauncherOrTheNextOnesStart) {
+TEST_F(SpareDirectoriesTest, NothingIsLeftOfThemOnceTheyAreCleared) {
   offer_first();
   make("a");
   EXPECT_TRUE(spares_.keep(boxes_.get(), "a"));
   EXPECT_THAT(os::names_in(run_.get()), UnorderedElementsAre("box", "spare"));
 
+  spares_.clear();
+  EXPECT_THAT(os::names_in(run_.get()), UnorderedElementsAre("box"));
+  make("b");
+  EXPECT_TRUE(spares_.keep(boxes_.get(), "b"));
+  spares_.clear();
+  EXPECT_THAT(os::names_in(run_.get()), UnorderedElementsAre("box"));
+}
+
+TEST_F(SpareDirectoriesTest, TheNextLauncherRemovesWhatIsThere) {
+  offer_first();
+  make("a");
+  EXPECT_TRUE(spares_.keep(boxes_.get(), "a"));
+
   SpareDirectories next;
   next.open(run_.get());
+
   EXPECT_THAT(os::names_in(run_.get()), UnorderedElementsAre("box"));
   make("b");
   EXPECT_FALSE(spares_.keep(boxes_.get(), "b"));
-  spares_.close();
-  EXPECT_THAT(os::names_in(run_.get()), UnorderedElementsAre("box"));
 }
 
 }  // namespace
