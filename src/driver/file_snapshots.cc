@@ -200,7 +200,8 @@ Task<> FileSnapshots::finish(std::string id, std::string index) {
 
 asio::awaitable<Error> FileSnapshots::undo(std::string id, Error why) {
   auto dropped = co_await drop(std::move(id));
-  if (!dropped) co_return std::move(why).with("and its remains could not be removed yet");
+  if (!dropped)
+    co_return std::move(why).with("it failed, and its remains could not be removed yet");
   co_return why;
 }
 

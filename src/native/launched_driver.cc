@@ -224,7 +224,8 @@ class LaunchedDriver final : public Driver {
     if (filled) co_return std::unique_ptr<Sandbox>(std::move(*sandbox));
     auto destroyed = co_await (*sandbox)->destroy();
     auto error = std::move(filled).error();
-    if (!destroyed) error = std::move(error).with("and its remains could not be removed");
+    if (!destroyed)
+      error = std::move(error).with("it failed, and its remains could not be removed");
     co_return error;
   }
 
@@ -370,7 +371,8 @@ class LaunchedDriver final : public Driver {
     if (!greeted) {
       auto destroyed = co_await sandbox->destroy();
       auto error = std::move(greeted).error().with("starting the agent");
-      if (!destroyed) error = std::move(error).with("and its remains could not be removed");
+      if (!destroyed)
+        error = std::move(error).with("it failed, and its remains could not be removed");
       co_return error;
     }
     end_stage(spec.on_progress, "boot", tells ? describe_boot() : "");
@@ -390,7 +392,8 @@ class LaunchedDriver final : public Driver {
 
   asio::awaitable<Error> give_up(std::string id, Error why) {
     auto destroyed = co_await launcher_.destroy(std::move(id));
-    if (!destroyed) co_return std::move(why).with("and its remains could not be removed");
+    if (!destroyed)
+      co_return std::move(why).with("it failed, and its remains could not be removed");
     co_return why;
   }
 

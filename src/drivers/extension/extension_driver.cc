@@ -232,7 +232,7 @@ class ExtensionDriver final : public Driver {
     auto destroyed = co_await fleet->client.destroy(id);
     if (!destroyed) {
       spawn(fleet->executor, remove_later(fleet, id));
-      why = std::move(why).with("and its remains could not be removed yet");
+      why = std::move(why).with("it failed, and its remains could not be removed yet");
     }
     co_return why;
   }
