@@ -47,6 +47,8 @@ def comparable(case, result):
 def without_chance(case, text):
     text = re.sub(rb"0x[0-9a-f]{6,}", b"0xADDRESS", text)
     text = re.sub(rb"(pid |\(node:|node\[)\d+", rb"\1PID", text)
+    # The error of a worker is told as it comes, or with the worker's end: whichever is first.
+    text = re.sub(rb"\n    at (\[kOnExit\]|Worker\.<computed>\.onexit) [^\n]*", b"", text)
     if case.argv[:2] == ["node", "-e"]:
         # How node itself comes to call the code takes other functions of node, which a stack trace shows.
         text = re.sub(rb"\n    at [^\n]*(node:(internal/|vm:)|\[eval\]-wrapper)[^\n]*", b"", text)
