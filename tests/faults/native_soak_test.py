@@ -18,6 +18,7 @@ WARM_UP = 20
 WORKERS = 16
 # What the launcher keeps of them (kMostKept of clean_networks.cc), and its own.
 MOST_NETWORKS = 32 + 1
+MOST_SPARE = 32
 MIB = 1 << 20
 
 
@@ -41,11 +42,20 @@ class Soak:
             "namespaces": len(namespaces_of(pids) - set(waiting)),
             "cgroups": cgroups_of(self.daemon.made),
             "locked id ranges": locks_of(pids),
-            "files": sum(len(directories) + len(files) for _, directories, files in os.walk(self.daemon.state)),
+            "files": sum(len(directories) + len(files) for _, directories, files in os.walk(self.daemon.state)) - self.spare(),
             "loop devices": len(list(pathlib.Path("/sys/block").glob("loop*/loop/backing_file"))),
             "descriptors of the daemon": descriptors_of(self.daemon.process.pid),
             "descriptors of the launcher": descriptors_of(self.daemon.launcher()) - len(waiting),
         }
+
+    def spare(self):
+        """What is kept of sandboxes that have ended, for the next: their directories, each with a record, and its place."""
+        place = pathlib.Path(self.daemon.state, "run", "spare")
+        if not place.exists():
+            return 0
+        kept = list(place.rglob("*"))
+        self.assertLessEqual(len(kept), 2 * MOST_SPARE)
+        return len(kept) + 1
 
     def resting(self):
         """The counts once those that are made ahead are there, and nobody else."""

@@ -338,7 +338,7 @@ def census(root, boxes=()):
     groups = cgroups_of_boxes() - ABANDONED_BEFORE
     ours = [path for path in groups if os.path.basename(path) in boxes]
     return {
-        "processes": sorted((name_of(pid), pid) for pid in processes_of(root)),
+        "processes": sorted((name_of(pid) or "", pid) for pid in processes_of(root)),
         "mounts": [line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if root in line],
         "cgroups": sorted(ours + abandoned(groups - set(ours))),
     }
