@@ -72,9 +72,6 @@ struct Engine::Impl : std::enable_shared_from_this<Engine::Impl> {
         sessions(parts, creator, destroyer, changer) {
     parts.on_behind = [this] { sweeper.wake(); };
     parts.reaper.set_expire([this](const RecordPtr& record) { act_on(record); });
-    sessions.set_waker([this](Caller caller, RecordPtr record) {
-      return wake_if_resting(std::move(caller), std::move(record));
-    });
     destroyer.set_keeper([this](RecordPtr record) { return changer.keep(std::move(record)); });
   }
 

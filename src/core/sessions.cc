@@ -174,8 +174,9 @@ Task<SessionView> Sessions::open(Caller caller, SessionAsk ask,
                    .key = ask.key,
                    .created_at = now};
   session->ttl = life;
-  CO_TRY(const auto record, co_await join_or_make(caller, std::move(ask), std::move(request)));
-  CO_TRY_OK(co_await make_usable(std::move(caller), record));
+  CO_TRY(const auto record,
+         co_await join_or_make(std::move(caller), std::move(ask), std::move(request)));
+  CO_TRY_OK(check_usable(*record));
   session->view.sandbox = record->id;
   session->view.expires_at = parts_.clock.wall() + life;
   session->expires_boot = parts_.clock.boot() + life;
@@ -223,13 +224,10 @@ Task<RecordPtr> Sessions::join_or_make(Caller caller, SessionAsk ask,
   co_return record;
 }
 
-// Whoever opens a session means to use it: what rests is woken, and what its tenant may not have
-// any more is refused now and not with the first use.
-Task<> Sessions::make_usable(Caller caller, RecordPtr record) {
-  if (record->state == State::stopped || record->state == State::failed)
-    CO_TRY_OK(check_floor(parts_.options.admission.quotas, *record, "be started"));
-  if (!waker_) co_return Result<>();
-  co_return co_await waker_(std::move(caller), record);
+// What its tenant may not have any more is refused now and not with the first use.
+Result<> Sessions::check_usable(const SandboxRecord& record) const {
+  if (record.state != State::stopped && record.state != State::failed) return {};
+  return check_floor(parts_.options.admission.quotas, record, "be started");
 }
 
 Task<> Sessions::write(SessionPtr session) {

@@ -9,7 +9,6 @@
 // not joined.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <set>
 
@@ -34,15 +33,11 @@ class Sessions final {
   // What it begins holds on to this; called before anything else.
   void set_owner(std::weak_ptr<void> owner) { ends_.set_owner(std::move(owner)); }
 
-  // Wakes a sandbox that rests, as a use of it does; called before anything else, too.
-  using Waker = std::function<Task<>(Caller, RecordPtr)>;
-  void set_waker(Waker waker) { waker_ = std::move(waker); }
-
   // What the store knew, once the sandboxes have been taken up; ends what was left.
   Task<> load();
 
-  // Joins the sandbox of the scope's key, and wakes it if it rests, or makes it. Without a request
-  // it is joined as it is, and made with what the daemon gives to everybody; with one that differs
+  // Joins the sandbox of the scope's key, or makes it. Without a request it is joined as it is, and
+  // made with what the daemon gives to everybody; with one that differs
   // it is Code::already_exists.
   Task<SessionView> open(Caller caller, SessionAsk ask, std::optional<CreateRequest> request);
   Result<SessionView> get(const Caller& caller, std::string_view id) const;
@@ -69,7 +64,7 @@ class Sessions final {
   Result<SessionPtr> find(const Caller& caller, std::string_view id) const;
   SessionView view_of(const Session& session) const;
   Task<RecordPtr> join_or_make(Caller caller, SessionAsk ask, std::optional<CreateRequest> request);
-  Task<> make_usable(Caller caller, RecordPtr record);
+  Result<> check_usable(const SandboxRecord& record) const;
   Task<> write(SessionPtr session);
   enum class Why : uint8_t { asked, over };
   // What was over may have been renewed before its turn comes, and goes on then.
@@ -94,7 +89,6 @@ class Sessions final {
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Turns>> gates_;
   std::set<std::string> left_;  // sandboxes that could not be ended yet
   Lanes ends_;
-  Waker waker_;
   std::shared_ptr<Event> woken_;
   bool stopping_ = false;
 };

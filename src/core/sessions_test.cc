@@ -173,20 +173,6 @@ TEST_F(SessionsTest, TheLastOneMayLeaveItAtRestAndTheNextFindsItsFiles) {
   }
 }
 
-TEST_F(SessionsTest, OpeningWakesWhatRests) {
-  world_.start();
-  for (const OnEnd end : {OnEnd::pause, OnEnd::stop}) {
-    const auto key = workspace(end == OnEnd::pause ? "p" : "s");
-    const auto first = open({}, key, end).value();
-    ASSERT_TRUE(close({}, first.id));
-    ASSERT_NE(world_.state_of(first.sandbox), State::running);
-
-    ASSERT_TRUE(open(agent("b"), key));
-
-    EXPECT_EQ(world_.state_of(first.sandbox), State::running);
-  }
-}
-
 TEST_F(SessionsTest, OpeningLeavesWhatSomebodyHasStopped) {
   world_.start();
   const auto first = open({}, workspace("web"), OnEnd::stop).value();
@@ -195,20 +181,6 @@ TEST_F(SessionsTest, OpeningLeavesWhatSomebodyHasStopped) {
   ASSERT_TRUE(open({}, workspace("web")));
 
   EXPECT_EQ(world_.state_of(first.sandbox), State::stopped);
-}
-
-TEST_F(SessionsTest, WhatDoesNotWakeIsNotOpened) {
-  world_.start();
-  const auto first = open({}, workspace("web"), OnEnd::pause).value();
-  ASSERT_TRUE(close({}, first.id));
-  world_.host().fail("resume", Error(Code::unavailable, "busy"));
-
-  const auto refused = open({}, workspace("web"));
-
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().stage(), "wake");
-  EXPECT_THAT(world_.engine().list_sessions({}), IsEmpty());
-  EXPECT_TRUE(open({}, workspace("web")));
 }
 
 TEST_F(SessionsTest, WhoDoesNotSayWhatBecomesOfItJoinsItAsItIs) {
